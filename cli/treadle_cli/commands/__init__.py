@@ -1,0 +1,1 @@
+"""The commands, one module or package for each group."""

@@ -1,0 +1,73 @@
+"""What a command reads from its surroundings: the settings, the time, dates typed by a user, and a yes."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
+
+import click
+
+from treadle_metadata import settings as settings_module
+from treadle_metadata.settings import Settings
+
+SETTINGS_HELP = "treadle config list"
+
+
+def settings() -> Settings:
+    """Return the settings of this process.
+
+    Raises:
+        SettingsError: a setting is unknown or unusable.
+    """
+    return settings_module.load()
+
+
+def now() -> datetime:
+    """Return the current instant."""
+    return datetime.now(UTC)
+
+
+class Moment(click.ParamType):
+    """A date or time in ISO 8601; without an offset it is in the zone of the setting ``timezone``."""
+
+    name = "date"
+
+    def __init__(self, *, end_of_day: bool = False) -> None:
+        self.end_of_day = end_of_day
+
+    def convert(
+        self, value: str | datetime, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """Read ``value``; a bare date is its first instant, or its last second when it ends a range."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a date: expected 2026-03-01 or 2026-03-01T06:00:00+01:00", param, ctx)
+        if self.end_of_day and _is_bare_date(value):
+            moment = moment.replace(hour=23, minute=59, second=59)
+        return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(settings().timezone))
+
+
+def _is_bare_date(value: str) -> bool:
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask before something that cannot be undone; without a terminal to ask on, ``-y`` is needed.
+
+    Raises:
+        click.UsageError: there is nobody to ask and ``yes`` was not given.
+        click.Abort: the answer was no.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError(f"{question} Nobody is there to answer: add --yes.")
+    click.confirm(question, abort=True, err=True)

@@ -1,0 +1,73 @@
+"""The program ``treadle``: the table of its commands, and how an error is told.
+
+Imports nothing but click, so that ``treadle --help`` and shell completion answer at once (a test lists what may be
+imported). Exit codes: 0 done, 1 failed, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import click
+
+from treadle_cli import errors
+from treadle_cli.clicks import Entry, LazyGroup
+
+_WORK: Final = "DAGs and their runs"
+_DRAWN_ON: Final = "What tasks draw on"
+_SERVICE: Final = "Start the service"
+_CARE: Final = "Look after the installation"
+
+COMMANDS: Final = {
+    "dags": Entry("treadle_cli.commands.dags:dags", "List, show, test, trigger and pause DAGs.", _WORK),
+    "tasks": Entry("treadle_cli.commands.tasks:tasks", "List, test and clear tasks; read their logs.", _WORK),
+    "backfill": Entry("treadle_cli.commands.backfill:backfill", "Run a DAG for dates in the past.", _WORK),
+    "pools": Entry("treadle_cli.commands.pools:pools", "Slots that tasks share.", _DRAWN_ON),
+    "variables": Entry("treadle_cli.commands.variables:variables", "Values that tasks read by key.", _DRAWN_ON),
+    "connections": Entry(
+        "treadle_cli.commands.connections:connections", "Addresses and credentials of other systems.", _DRAWN_ON
+    ),
+    "standalone": Entry(
+        "treadle_cli.commands.daemons:standalone", "Everything on this machine, database included.", _SERVICE
+    ),
+    "scheduler": Entry("treadle_cli.commands.daemons:scheduler", "The scheduler and its executors.", _SERVICE),
+    "dag-processor": Entry("treadle_cli.commands.daemons:dag_processor", "Reads DAG files as they change.", _SERVICE),
+    "webserver": Entry("treadle_cli.commands.daemons:webserver", "The REST API.", _SERVICE),
+    "users": Entry("treadle_cli.commands.users:users", "Accounts that may log in.", _CARE),
+    "db": Entry("treadle_cli.commands.db:db", "Migrate, check and open the database.", _CARE),
+    "config": Entry("treadle_cli.commands.config:config", "Settings and where each comes from.", _CARE),
+    "info": Entry("treadle_cli.commands.info:info", "This installation in one page.", _CARE),
+    "version": Entry("treadle_cli.commands.version:version", "The version of Treadle.", _CARE),
+    "completion": Entry("treadle_cli.commands.completion:completion", "Shell completion script.", _CARE),
+}
+
+
+class Root(LazyGroup):
+    """The outermost group: turns every error into one line on stderr, unless ``--debug`` asks for the traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if ctx.params.get("debug"):
+                raise
+            raise click.ClickException(errors.sentence(error)) from error
+
+
+@click.group(
+    cls=Root,
+    table=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    examples=("treadle standalone", "treadle dags trigger daily_sales --wait"),
+)
+@click.option("--debug", is_flag=True, envvar="TREADLE_DEBUG", help="Show the traceback of an error.")
+def root(debug: bool) -> None:  # noqa: ARG001 - read by Root.invoke, from the context
+    """Treadle runs DAGs of Python tasks on a schedule."""
+
+
+def main() -> None:
+    """Run the command that ``sys.argv`` names, and exit with its code."""
+    root(prog_name="treadle")

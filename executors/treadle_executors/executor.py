@@ -1,0 +1,65 @@
+"""The contract of all executors. An executor carries attempts to workers; it knows no dependency and decides no state.
+
+Implementations stand beside this file; ``conformance`` holds the tests that each of them passes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from treadle_metadata.connection import Database
+from treadle_metadata.settings import Settings
+from treadle_worker.protocol import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorEvent:
+    """Something that happened to an attempt outside of its own reports.
+
+    ``lost``: the executor knows that the attempt will never report (its host died). ``rejected``: it could not be
+    handed over. ``reason`` is one sentence for people.
+    """
+
+    kind: Literal["lost", "rejected"]
+    attempt_id: UUID
+    reason: str
+
+
+class Executor(ABC):
+    """Carries attempts to workers (specification section 8, plus adoption)."""
+
+    name: str
+    slots: int
+    """How many attempts it can hold at once; the scheduler never hands over more."""
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self.database = database
+        self.settings = settings
+
+    @abstractmethod
+    def start(self, on_event: Callable[[], None]) -> None:
+        """Begin work. ``on_event`` is called, from any thread, when the scheduler should look again."""
+
+    @abstractmethod
+    def queue(self, workloads: Iterable[Workload]) -> None:
+        """Take over attempts whose ``queued`` state is already committed. Must not block on a worker."""
+
+    @abstractmethod
+    def events(self) -> list[ExecutorEvent]:
+        """Return what happened since the last call."""
+
+    @abstractmethod
+    def terminate(self, attempt_id: UUID, reason: str) -> None:
+        """End an attempt's processes, if this executor holds it; otherwise do nothing."""
+
+    @abstractmethod
+    def adopt(self, attempt_ids: Iterable[UUID]) -> set[UUID]:
+        """Return those of the attempts (of a scheduler that died) that this executor still holds or now watches."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """Stop: take nothing new, let running attempts be told to end, and release every resource."""

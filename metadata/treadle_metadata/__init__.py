@@ -1,0 +1,1 @@
+"""Treadle's metadata database: what is stored and which changes are lawful."""

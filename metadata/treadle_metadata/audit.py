@@ -1,0 +1,72 @@
+"""The audit log: one row for each change that a person makes, in the transaction of that change.
+
+Called by the routes and commands that change something. What is recorded is masked first: values under names that
+sound secret, and all values of variables and connections, which the callers do not pass at all (cases F8, F9).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from treadle_metadata.identifiers import month_of
+from treadle_metadata.statements import execute
+
+MASK: Final = "***"
+_SECRET_NAME: Final = re.compile(
+    r"pass(word|wd|phrase)?$|secret|token|api_?key|private_?key|credential|authorization|^extra$", re.IGNORECASE
+)
+_LONGEST: Final = 10_000
+
+_INSERT: Final = """
+    INSERT INTO audit_log (month, happened_at, actor, event, dag_id, run_id, task_id, map_index, detail)
+    VALUES (%(month)s, %(now)s, %(actor)s, %(event)s, %(dag_id)s, %(run_id)s, %(task_id)s, %(map_index)s,
+            %(detail)s::jsonb)
+"""
+
+
+def record(
+    connection: Connection,
+    *,
+    actor: str,
+    event: str,
+    now: datetime,
+    dag_id: str | None = None,
+    run_id: str | None = None,
+    task_id: str | None = None,
+    map_index: int | None = None,
+    detail: Mapping[str, Any] | None = None,
+) -> None:
+    """Record that ``actor`` did ``event`` (a verb and its object, such as ``trigger_dag_run``)."""
+    text = json.dumps(masked(detail or {}), default=str)
+    if len(text) > _LONGEST:
+        text = json.dumps({"note": f"left out: {len(text)} characters"})
+    parameters = {
+        "month": month_of(now),
+        "now": now,
+        "actor": actor,
+        "event": event,
+        "dag_id": dag_id,
+        "run_id": run_id,
+        "task_id": task_id,
+        "map_index": map_index,
+        "detail": text,
+    }
+    execute(connection, _INSERT, parameters)
+
+
+def masked(value: Any) -> Any:
+    """Return ``value`` with what stands under a secret-sounding name replaced by ``***``, at any depth."""
+    if isinstance(value, Mapping):
+        return {
+            name: MASK if _SECRET_NAME.search(str(name)) and one is not None else masked(one)
+            for name, one in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [masked(one) for one in value]
+    return value

@@ -1,0 +1,79 @@
+"""Every FOR UPDATE SKIP LOCKED of the project: how schedulers share work without a leader.
+
+Each claim locks rows and returns what it locked; a row that another scheduler holds is passed over. Lock order: dag,
+dag_run (by id), task_instance (by id), slot_pool (design section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from treadle_metadata.statements import rows, tuples
+
+ADMISSION_LOCK: Final = 0x74726561
+"""Key of the transaction-level advisory lock that lets one scheduler at a time admit tasks."""
+
+_DUE_DAGS: Final = """
+    SELECT dag.dag_id, dag.version_id, dag.last_interval_start, dag.last_interval_end, dag.max_active_runs
+    FROM dag
+    WHERE NOT is_paused AND is_active AND NOT at_run_limit AND next_run_at <= %(now)s
+    ORDER BY next_run_at LIMIT %(most)s
+    FOR NO KEY UPDATE SKIP LOCKED
+"""
+
+# The lock comes first and the count of running runs in a later statement: a count in this one would be as old as its
+# snapshot, and two schedulers could both see the last free place (cases A17, A18).
+_DAGS_WITH_QUEUED_RUNS: Final = """
+    SELECT dag.dag_id, dag.max_active_runs
+    FROM dag
+    WHERE NOT dag.is_paused
+      AND dag.dag_id IN (SELECT dag_id FROM dag_run WHERE state = 'queued' AND run_after <= %(now)s)
+    ORDER BY dag.dag_id
+    FOR NO KEY UPDATE SKIP LOCKED
+"""
+
+_WOKEN_RUNS: Final = """
+    SELECT id, dag_id, run_id, version_id, month, run_type, started_at, logical_date
+    FROM dag_run
+    WHERE state = 'running' AND id IN (
+        SELECT dag_run_id FROM run_wakeup WHERE due_at <= %(now)s ORDER BY due_at LIMIT %(wakeups)s)
+    ORDER BY id LIMIT %(most)s
+    FOR NO KEY UPDATE SKIP LOCKED
+"""
+
+_EXPIRED: Final = """
+    SELECT id, attempt_id, month, state, dag_run_id
+    FROM task_instance
+    WHERE state IN ('queued', 'running', 'restarting') AND lease_until < %(now)s
+    ORDER BY id LIMIT %(most)s
+    FOR UPDATE SKIP LOCKED
+"""
+
+
+def claim_due_dags(connection: Connection, *, now: datetime, most: int) -> Sequence[Mapping[str, Any]]:
+    """Lock DAGs whose next run is due."""
+    return rows(connection, _DUE_DAGS, {"now": now, "most": most})
+
+
+def claim_dags_with_queued_runs(connection: Connection, *, now: datetime) -> Sequence[Mapping[str, Any]]:
+    """Lock DAGs that have a queued run whose time has come."""
+    return rows(connection, _DAGS_WITH_QUEUED_RUNS, {"now": now})
+
+
+def claim_woken_runs(connection: Connection, *, now: datetime, most: int) -> Sequence[Mapping[str, Any]]:
+    """Lock running runs that have a due wake-up."""
+    return rows(connection, _WOKEN_RUNS, {"now": now, "most": most, "wakeups": most * 20})
+
+
+def claim_expired_attempts(connection: Connection, *, now: datetime, most: int) -> Sequence[Mapping[str, Any]]:
+    """Lock instances whose attempt has not been heard of for a whole lease."""
+    return rows(connection, _EXPIRED, {"now": now, "most": most})
+
+
+def try_admission_lock(connection: Connection) -> bool:
+    """Take the admission lock until the transaction ends, if no other scheduler holds it."""
+    return bool(tuples(connection, "SELECT pg_try_advisory_xact_lock(%(key)s)", {"key": ADMISSION_LOCK})[0][0])

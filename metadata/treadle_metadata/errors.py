@@ -1,0 +1,46 @@
+"""The errors of the metadata layer, as a tree. Each takes facts and makes its own sentence.
+
+MetadataError
+├── NotFoundError            a DAG, run, task instance, pool ... that does not exist
+├── ConflictError            it exists already, or is in a state that forbids the act
+├── InvalidRequestError      an argument that cannot be used
+└── LimitError               something is larger than the installation allows
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MetadataError(Exception):
+    """Something asked of the metadata database cannot be done; ``str()`` says what, which, and what to do."""
+
+
+class NotFoundError(MetadataError, LookupError):
+    """What was named does not exist."""
+
+    def __init__(self, what: str, name: object, known: Iterable[str] = ()) -> None:
+        close = difflib.get_close_matches(str(name), list(known), n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        super().__init__(f"{what} {shown(name)} was not found{hint}")
+        self.what = what
+        self.name = name
+
+
+class ConflictError(MetadataError):
+    """What was named exists already or is in a state that forbids the act."""
+
+
+class InvalidRequestError(MetadataError, ValueError):
+    """An argument cannot be used."""
+
+
+class LimitError(MetadataError):
+    """Something is larger than the installation allows."""
+
+
+def shown(name: object, most: int = 120) -> str:
+    """Return ``name`` quoted for a message: escaped, and shortened in the middle when it is long."""
+    text = ascii(str(name)) if not str(name).isprintable() else repr(str(name))
+    return text if len(text) <= most else f"{text[: most // 2]}...{text[-most // 4 :]} ({len(str(name))} characters)"

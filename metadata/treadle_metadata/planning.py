@@ -1,0 +1,254 @@
+"""What the scheduler's duties read and plan beside state changes: due times, wake-ups, counts.
+
+Every question here touches unfinished rows only, through a partial index (design section 3.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any, Protocol
+
+from sqlalchemy import Connection
+
+from treadle_metadata.statements import execute, rows, tuples
+
+
+class Interval(Protocol):
+    """A data interval."""
+
+    @property
+    def start(self) -> datetime:
+        """Return its first instant."""
+
+    @property
+    def end(self) -> datetime:
+        """Return the first instant after it."""
+
+
+class Planned(Protocol):
+    """The next run that a timetable calls for."""
+
+    @property
+    def run_after(self) -> datetime:
+        """Return when it may start."""
+
+    @property
+    def logical_date(self) -> datetime:
+        """Return its logical date."""
+
+    @property
+    def data_interval(self) -> Interval:
+        """Return the interval that it covers."""
+
+
+def plan_next_run(
+    connection: Connection, dag_id: str, *, last: Interval | None, following: Planned | None, at_limit: bool
+) -> None:
+    """Store the newest automated run's interval and the run that comes after it, and whether the run limit holds it."""
+    execute(
+        connection,
+        """
+        UPDATE dag
+        SET last_interval_start = %(last_start)s, last_interval_end = %(last_end)s, next_run_at = %(run_after)s,
+            next_logical_date = %(logical_date)s, next_interval_start = %(start)s, next_interval_end = %(end)s,
+            at_run_limit = %(at_limit)s
+        WHERE dag_id = %(dag_id)s
+        """,
+        {
+            "dag_id": dag_id,
+            "last_start": last and last.start,
+            "last_end": last and last.end,
+            "run_after": following and following.run_after,
+            "logical_date": following and following.logical_date,
+            "start": following and following.data_interval.start,
+            "end": following and following.data_interval.end,
+            "at_limit": at_limit,
+        },
+    )
+
+
+def next_due(connection: Connection, *, now: datetime) -> datetime | None:
+    """Return when the next scheduled run of any DAG is due after ``now``."""
+    return _moment(
+        connection,
+        """
+        SELECT next_run_at FROM dag
+        WHERE NOT is_paused AND is_active AND NOT at_run_limit AND next_run_at > %(now)s
+        ORDER BY next_run_at LIMIT 1
+        """,
+        {"now": now},
+    )
+
+
+def release_run_limits(connection: Connection, *, default: int) -> int:
+    """Let DAGs make runs again that were held back by their run limit and are below it now.
+
+    The end of a run releases its DAG too; this catches the end that commits while the DAG is being held back.
+    """
+    return execute(
+        connection,
+        """
+        UPDATE dag SET at_run_limit = false
+        WHERE at_run_limit AND coalesce(max_active_runs, %(default)s) > (
+            SELECT count(*) FROM dag_run AS run
+            WHERE run.dag_id = dag.dag_id AND run.state IN ('queued', 'running') AND run.backfill_id IS NULL)
+        """,
+        {"default": default},
+    )
+
+
+def runs_under_way(connection: Connection, dag_ids: Sequence[str]) -> dict[str, int]:
+    """Return how many queued and running runs each DAG has, backfills apart."""
+    found = tuples(
+        connection,
+        """
+        SELECT dag_id, count(*) FROM dag_run
+        WHERE dag_id = ANY(%(dag_ids)s) AND state IN ('queued', 'running') AND backfill_id IS NULL
+        GROUP BY dag_id
+        """,
+        {"dag_ids": list(dag_ids)},
+    )
+    return {row[0]: row[1] for row in found}
+
+
+def startable_runs(
+    connection: Connection, limits: Mapping[str, int], *, now: datetime, most: int
+) -> Sequence[Mapping[str, Any]]:
+    """Return the queued runs of these (locked) DAGs that may start within ``limits``, oldest first.
+
+    Backfill runs count against their backfill's own limit, in its order, all others against their DAG's.
+    """
+    return rows(
+        connection,
+        """
+        WITH locked AS (
+            SELECT * FROM unnest(%(dag_ids)s::text[], %(limits)s::int[]) AS locked (dag_id, most)
+        ), live AS (
+            SELECT run.id, run.version_id, run.month, run.run_after
+            FROM locked CROSS JOIN LATERAL (
+                SELECT id, version_id, month, run_after FROM dag_run
+                WHERE dag_id = locked.dag_id AND state = 'queued' AND run_after <= %(now)s AND backfill_id IS NULL
+                ORDER BY run_after, id
+                LIMIT greatest(0, locked.most - (
+                    SELECT count(*) FROM dag_run
+                    WHERE dag_id = locked.dag_id AND state = 'running' AND backfill_id IS NULL))
+            ) AS run
+        ), filled AS (
+            SELECT run.id, run.version_id, run.month, run.run_after
+            FROM backfill JOIN locked USING (dag_id) CROSS JOIN LATERAL (
+                SELECT id, version_id, month, run_after FROM dag_run
+                WHERE backfill_id = backfill.id AND state = 'queued'
+                ORDER BY CASE WHEN backfill.run_backwards THEN -extract(epoch FROM logical_date)
+                              ELSE extract(epoch FROM logical_date) END, id
+                LIMIT greatest(0, backfill.max_active_runs - (
+                    SELECT count(*) FROM dag_run WHERE backfill_id = backfill.id AND state = 'running'))
+            ) AS run
+            WHERE backfill.completed_at IS NULL AND NOT backfill.is_paused
+        )
+        SELECT * FROM (SELECT * FROM live UNION ALL SELECT * FROM filled) AS startable
+        ORDER BY run_after, id LIMIT %(most)s
+        """,
+        {"dag_ids": list(limits), "limits": list(limits.values()), "now": now, "most": most},
+    )
+
+
+def next_queued_run_due(connection: Connection, *, now: datetime) -> datetime | None:
+    """Return when the next queued run that waits for its time may start."""
+    return _moment(
+        connection,
+        "SELECT min(run_after) FROM dag_run WHERE state = 'queued' AND run_after > %(now)s",
+        {"now": now},
+    )
+
+
+def forget_wakeups(connection: Connection, dag_run_ids: Sequence[int], *, now: datetime) -> None:
+    """Delete the due wake-ups of these claimed runs, and those of runs that are not running any more."""
+    execute(
+        connection,
+        """
+        DELETE FROM run_wakeup USING dag_run AS run
+        WHERE run_wakeup.due_at <= %(now)s AND run.id = run_wakeup.dag_run_id
+          AND (run.id = ANY(%(ids)s) OR run.state <> 'running')
+        """,
+        {"ids": list(dag_run_ids), "now": now},
+    )
+
+
+def next_wakeup(connection: Connection) -> datetime | None:
+    """Return when the next wake-up is due; a time in the past means that its run is held elsewhere."""
+    return _moment(connection, "SELECT due_at FROM run_wakeup ORDER BY due_at LIMIT 1", {})
+
+
+def state_counts(
+    connection: Connection, dag_run_ids: Sequence[int], *, month: date
+) -> dict[int, dict[str, dict[str, int]]]:
+    """Return, for each run, each task's numbers of instances by state: the snapshot that readiness is decided on."""
+    found = tuples(
+        connection,
+        """
+        SELECT dag_run_id, task_id, state, count(*) FROM task_instance
+        WHERE month = %(month)s AND dag_run_id = ANY(%(ids)s)
+        GROUP BY dag_run_id, task_id, state
+        """,
+        {"ids": list(dag_run_ids), "month": month},
+    )
+    counts: dict[int, dict[str, dict[str, int]]] = {}
+    for run, task, state, count in found:
+        counts.setdefault(run, {}).setdefault(task, {})[state] = count
+    return counts
+
+
+def unfinished_instances(
+    connection: Connection, dag_run_ids: Sequence[int], *, month: date
+) -> Sequence[Mapping[str, Any]]:
+    """Return the instances of these runs that are not finished."""
+    return rows(
+        connection,
+        """
+        SELECT id, dag_run_id, state, attempt_id FROM task_instance
+        WHERE month = %(month)s AND dag_run_id = ANY(%(ids)s)
+          AND state NOT IN ('success', 'failed', 'skipped', 'upstream_failed', 'removed')
+        ORDER BY id
+        """,
+        {"ids": list(dag_run_ids), "month": month},
+    )
+
+
+def mapped_length(connection: Connection, dag_run_id: int, task_id: str, key: str, *, month: date) -> int | None:
+    """Return how many items a task handed on for mapping: the length of its XCom, or its number of mapped instances.
+
+    None: it pushed nothing that can be mapped over.
+    """
+    found = tuples(
+        connection,
+        """
+        SELECT max(instance.map_index), count(xcom.length), max(xcom.length), count(*)
+        FROM task_instance AS instance
+        LEFT JOIN xcom ON xcom.task_instance_id = instance.id AND xcom.month = instance.month AND xcom.key = %(key)s
+        WHERE instance.month = %(month)s AND instance.dag_run_id = %(dag_run_id)s AND instance.task_id = %(task_id)s
+          AND instance.state <> 'removed'
+        """,
+        {"dag_run_id": dag_run_id, "task_id": task_id, "key": key, "month": month},
+    )
+    highest, pushed, length, instances = found[0]
+    if highest is not None and highest >= 0:
+        return int(instances)
+    return int(length) if pushed else None
+
+
+def explain(connection: Connection, dag_run_id: int, task_id: str, reason: str, *, month: date) -> None:
+    """Store why the scheduler decided as it did for a task's instances."""
+    execute(
+        connection,
+        """
+        UPDATE task_instance SET waiting_for = %(reason)s
+        WHERE month = %(month)s AND dag_run_id = %(dag_run_id)s AND task_id = %(task_id)s
+        """,
+        {"dag_run_id": dag_run_id, "task_id": task_id, "reason": reason, "month": month},
+    )
+
+
+def _moment(connection: Connection, sql: Any, parameters: Mapping[str, Any]) -> datetime | None:
+    found = tuples(connection, sql, parameters)
+    return found[0][0] if found else None

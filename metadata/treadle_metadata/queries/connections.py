@@ -1,0 +1,57 @@
+"""Connections by page, without their secrets: ``password`` and ``extra`` never leave through this module."""
+
+from __future__ import annotations
+
+from typing import Any, Final, LiteralString
+
+from sqlalchemy import Connection
+
+from treadle_metadata.errors import NotFoundError
+from treadle_metadata.queries.conditions import Conditions
+from treadle_metadata.queries.paging import Page, PageRequest, SortKey, fetch_page
+from treadle_metadata.statements import rows, tuples
+
+_SELECT: Final[LiteralString] = (
+    "connection.conn_id, connection.conn_type, connection.description, connection.host, connection.schema,"
+    " connection.login, connection.port, connection.password IS NOT NULL AS has_password,"
+    " connection.extra IS NOT NULL AS has_extra"
+)
+
+_SORTS: Final = {
+    "conn_id": SortKey("connection.conn_id", "text"),
+    "connection_id": SortKey("connection.conn_id", "text"),
+    "conn_type": SortKey("connection.conn_type", "text"),
+}
+
+
+def list_connections(
+    connection: Connection, page: PageRequest, *, pattern: str | None = None, prefix: str | None = None
+) -> Page:
+    """Return a page of connections by id, with ``has_password`` and ``has_extra`` instead of the secrets."""
+    conditions = Conditions()
+    conditions.pattern("connection.conn_id", "pattern", pattern)
+    conditions.prefix("connection.conn_id", "prefix", prefix)
+    return fetch_page(
+        connection,
+        select=_SELECT,
+        source="connection",
+        conditions=conditions,
+        sorts=_SORTS,
+        default=("conn_id",),
+        unique=("conn_id",),
+        request=page,
+    )
+
+
+def get_connection(connection: Connection, conn_id: str) -> dict[str, Any]:
+    """Return one connection without its secrets.
+
+    Raises:
+        NotFoundError: there is no such connection.
+    """
+    sql = f"SELECT {_SELECT} FROM connection WHERE connection.conn_id = %(conn_id)s"
+    found = rows(connection, sql, {"conn_id": conn_id})
+    if not found:
+        known = [row[0] for row in tuples(connection, "SELECT conn_id FROM connection")]
+        raise NotFoundError("connection", conn_id, known)
+    return dict(found[0])

@@ -1,0 +1,128 @@
+"""Task logs: where an attempt's log is, and reading it in chunks or from its end, never whole into memory.
+
+A log is JSON lines: time, level, source and text. A line that is not JSON (torn by a kill) is shown as it stands.
+The paths come from the database, so they are data: one that leads out of the logs folder is refused (case F6).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from treadle_metadata.errors import InvalidRequestError, NotFoundError
+from treadle_metadata.queries.task_instances import get_instance, get_try
+
+CHUNK: Final = 1024 * 1024
+"""Bytes of log that one answer holds at most, about."""
+
+_LONGEST_LINE: Final = 4 * CHUNK
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some lines; ``next_offset`` is where to read on, ``at_end`` that there was no more when this was read."""
+
+    lines: list[dict[str, Any]]
+    next_offset: int
+    at_end: bool
+
+
+def log_path(
+    connection: Connection, logs_folder: Path, dag_id: str, run_id: str, task_id: str, map_index: int, try_number: int
+) -> Path:
+    """Return the file of an attempt's log; it need not exist yet.
+
+    Raises:
+        NotFoundError: there is no such instance or try.
+    """
+    instance = get_instance(connection, dag_id, run_id, task_id, map_index)
+    stored = get_try(connection, instance, try_number)["log_path"]
+    return inside(logs_folder, stored)
+
+
+def inside(logs_folder: Path, stored: str) -> Path:
+    """Return ``stored`` as a path in the logs folder.
+
+    Raises:
+        InvalidRequestError: it leads out of the folder.
+    """
+    folder = logs_folder.resolve()
+    path = (folder / stored).resolve()
+    if not path.is_relative_to(folder):
+        raise InvalidRequestError(f"the log path {stored!r} leads out of the logs folder; it is not read")
+    return path
+
+
+def read_chunk(path: Path, offset: int = 0, size: int = CHUNK) -> Chunk:
+    """Read whole lines from byte ``offset`` on, about ``size`` bytes of them."""
+    try:
+        with path.open("rb") as file:
+            length = os.fstat(file.fileno()).st_size
+            start = min(offset, length)
+            file.seek(start)
+            block = file.read(size)
+            if block and not block.endswith(b"\n") and start + len(block) < length:
+                block += file.readline(_LONGEST_LINE)
+            end = start + len(block)
+    except FileNotFoundError:
+        return Chunk([], 0, True)
+    if not block.endswith(b"\n"):
+        # The last line is still being written; it is left for the next chunk.
+        whole, _, torn = block.rpartition(b"\n")
+        block, end = (whole, end - len(torn)) if whole or end < length else (block, end)
+    return Chunk([parsed(line) for line in block.splitlines()], end, end >= length)
+
+
+def read_tail(path: Path, count: int) -> Chunk:
+    """Read the last ``count`` lines, from the end of the file backwards."""
+    try:
+        with path.open("rb") as file:
+            length = start = os.fstat(file.fileno()).st_size
+            block = b""
+            while start > 0 and block.count(b"\n") <= count and len(block) < 2 * _LONGEST_LINE:
+                step = min(64 * 1024, start)
+                start -= step
+                file.seek(start)
+                block = file.read(step) + block
+    except FileNotFoundError:
+        return Chunk([], 0, True)
+    lines = block.splitlines()[-count:] if count else []
+    return Chunk([parsed(line) for line in lines], length, True)
+
+
+def iterate(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield all lines of a log, chunk by chunk."""
+    offset = 0
+    while True:
+        chunk = read_chunk(path, offset)
+        yield from chunk.lines
+        if chunk.at_end or chunk.next_offset == offset:
+            return
+        offset = chunk.next_offset
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """Return a line as a dict; one that is no JSON object becomes ``{"text": ...}``."""
+    text = line.decode(errors="replace")
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return {"text": text}
+    return content if isinstance(content, dict) else {"text": text}
+
+
+def require_try(try_number: int) -> int:
+    """Return ``try_number`` if an attempt can have it.
+
+    Raises:
+        NotFoundError: it is below 1: nothing was logged before the first try.
+    """
+    if try_number < 1:
+        raise NotFoundError("try", try_number)
+    return try_number

@@ -1,0 +1,104 @@
+"""Runs: one, and pages of them, of one DAG or of all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, LiteralString
+
+from sqlalchemy import Connection
+
+from treadle_metadata.errors import NotFoundError
+from treadle_metadata.queries.conditions import ANYTIME, Between, Conditions
+from treadle_metadata.queries.dags import no_such_dag
+from treadle_metadata.queries.paging import NOT_YET, Page, PageRequest, SortKey, fetch_page
+from treadle_metadata.states import RunState
+from treadle_metadata.statements import rows
+
+_SELECT: Final[LiteralString] = (
+    "run.*, dag.display_name AS dag_display_name, version.number AS version_number,"
+    " version.created_at AS version_created_at"
+)
+_SOURCE: Final[LiteralString] = (
+    "dag_run AS run JOIN dag ON dag.dag_id = run.dag_id JOIN dag_version AS version ON version.id = run.version_id"
+)
+
+_SORTS: Final = {
+    "id": SortKey("run.id", "bigint"),
+    "run_after": SortKey("run.run_after", "timestamptz"),
+    "logical_date": SortKey(f"coalesce(run.logical_date, {NOT_YET})", "timestamptz"),
+    "start_date": SortKey(f"coalesce(run.started_at, {NOT_YET})", "timestamptz"),
+    "end_date": SortKey(f"coalesce(run.ended_at, {NOT_YET})", "timestamptz"),
+    "dag_id": SortKey("run.dag_id", "text"),
+    "run_id": SortKey("run.run_id", "text"),
+    "dag_run_id": SortKey("run.run_id", "text"),
+    "state": SortKey("run.state", "text"),
+    "run_type": SortKey("run.run_type", "text"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFilter:
+    """What runs are wanted; ``dag_id`` None means of all DAGs."""
+
+    dag_id: str | None = None
+    dag_ids: Sequence[str] = ()
+    states: Sequence[str] = ()
+    run_types: Sequence[str] = ()
+    version_numbers: Sequence[int] = ()
+    run_id_pattern: str | None = None
+    run_id_prefix: str | None = None
+    dag_id_pattern: str | None = None
+    user_pattern: str | None = None
+    backfill_id: int | None = None
+    run_after: Between = ANYTIME
+    logical_date: Between = ANYTIME
+    started: Between = ANYTIME
+    ended: Between = ANYTIME
+
+
+def get_run(connection: Connection, dag_id: str, run_id: str) -> dict[str, Any]:
+    """Return the run, with ``dag_display_name``, ``version_number`` and ``version_created_at``.
+
+    Raises:
+        NotFoundError: there is no such DAG or no such run.
+    """
+    found = rows(
+        connection,
+        f"SELECT {_SELECT} FROM {_SOURCE} WHERE run.dag_id = %(dag_id)s AND run.run_id = %(run_id)s",
+        {"dag_id": dag_id, "run_id": run_id},
+    )
+    if found:
+        return dict(found[0])
+    if not rows(connection, "SELECT 1 FROM dag WHERE dag_id = %(dag_id)s", {"dag_id": dag_id}):
+        raise no_such_dag(connection, dag_id)
+    raise NotFoundError(f"run of DAG {dag_id!r}", run_id)
+
+
+def list_runs(connection: Connection, wanted: RunFilter, page: PageRequest) -> Page:
+    """Return a page of runs, by default the newest (by ``run_after``) first."""
+    conditions = Conditions()
+    conditions.equals("run.dag_id", "dag_id", wanted.dag_id)
+    conditions.any_of("run.dag_id", "dag_ids", wanted.dag_ids)
+    conditions.states("run.state", RunState, wanted.states)
+    conditions.any_of("run.run_type", "run_types", wanted.run_types)
+    conditions.any_of("version.number", "version_numbers", wanted.version_numbers)
+    conditions.pattern("run.run_id", "run_id_pattern", wanted.run_id_pattern)
+    conditions.prefix("run.run_id", "run_id_prefix", wanted.run_id_prefix)
+    conditions.pattern("run.dag_id", "dag_id_pattern", wanted.dag_id_pattern)
+    conditions.pattern("run.triggering_user", "user_pattern", wanted.user_pattern)
+    conditions.equals("run.backfill_id", "backfill_id", wanted.backfill_id)
+    conditions.between("run.run_after", "run_after", wanted.run_after)
+    conditions.between("run.logical_date", "logical_date", wanted.logical_date)
+    conditions.between("run.started_at", "started", wanted.started)
+    conditions.between("run.ended_at", "ended", wanted.ended)
+    return fetch_page(
+        connection,
+        select=_SELECT,
+        source=_SOURCE,
+        conditions=conditions,
+        sorts=_SORTS,
+        default=("-run_after",),
+        unique=("id",),
+        request=page,
+    )

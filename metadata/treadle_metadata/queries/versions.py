@@ -1,0 +1,74 @@
+"""Versions of DAGs: their documents (the plain-JSON form) and their source text."""
+
+from __future__ import annotations
+
+from typing import Any, Final, LiteralString
+
+from sqlalchemy import Connection
+
+from treadle.document import DagDocument, loads
+from treadle_metadata.errors import NotFoundError
+from treadle_metadata.queries.conditions import Conditions
+from treadle_metadata.queries.dags import no_such_dag
+from treadle_metadata.queries.paging import Page, PageRequest, SortKey, fetch_page
+from treadle_metadata.statements import rows
+
+_SELECT: Final[LiteralString] = (
+    "version.id, version.dag_id, version.number, version.hash, version.file_hash, version.created_at, dag.display_name"
+)
+_SOURCE: Final[LiteralString] = "dag_version AS version JOIN dag ON dag.dag_id = version.dag_id"
+
+_SORTS: Final = {
+    "version_number": SortKey("version.number", "int"),
+    "created_at": SortKey("version.created_at", "timestamptz"),
+    "id": SortKey("version.id", "bigint"),
+}
+
+
+def list_versions(connection: Connection, dag_id: str | None, page: PageRequest, *, number: int | None = None) -> Page:
+    """Return a page of the versions of a DAG (or of all), the newest first, without documents and code."""
+    conditions = Conditions()
+    conditions.equals("version.dag_id", "dag_id", dag_id)
+    conditions.equals("version.number", "number", number)
+    return fetch_page(
+        connection,
+        select=_SELECT,
+        source=_SOURCE,
+        conditions=conditions,
+        sorts=_SORTS,
+        default=("-version_number",),
+        unique=("id",),
+        request=page,
+    )
+
+
+def get_version(connection: Connection, dag_id: str, number: int | None = None) -> dict[str, Any]:
+    """Return a version of a DAG with ``document`` (decoded JSON) and ``code``; the newest when no number is given.
+
+    Raises:
+        NotFoundError: there is no such DAG, or it has no such version.
+    """
+    found = rows(
+        connection,
+        f"""
+        SELECT {_SELECT}, version.document, version.code
+        FROM {_SOURCE}
+        WHERE version.dag_id = %(dag_id)s
+          AND (version.number = %(number)s::int OR (%(number)s::int IS NULL AND version.id = dag.version_id))
+        """,
+        {"dag_id": dag_id, "number": number},
+    )
+    if found:
+        return dict(found[0])
+    if not rows(connection, "SELECT 1 FROM dag WHERE dag_id = %(dag_id)s", {"dag_id": dag_id}):
+        raise no_such_dag(connection, dag_id)
+    raise NotFoundError(f"version of DAG {dag_id!r}", "newest" if number is None else number)
+
+
+def newest_document(connection: Connection, dag_id: str) -> DagDocument:
+    """Return the document of a DAG's newest version.
+
+    Raises:
+        NotFoundError: there is no such DAG.
+    """
+    return loads(get_version(connection, dag_id)["document"])

@@ -1,0 +1,198 @@
+"""Connections to other systems. Password and extra are encrypted at rest; no function here is called by a read endpoint.
+
+Called by the web server and the CLI (to write), by running tasks (to read one), and by ``connections export``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from sqlalchemy import Connection
+
+from treadle_metadata.crypto import Crypto
+from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
+from treadle_metadata.resources.names import checked_text
+from treadle_metadata.statements import execute, rows, tuples
+
+FIELDS: Final = ("conn_type", "description", "host", "schema", "login", "password", "port", "extra")
+_ENCRYPTED: Final = ("password", "extra")
+_CONN_ID: Final = re.compile(r"[\w#!()\-.:/\\]{1,250}", re.ASCII)
+_CONN_TYPE: Final = re.compile(r"[\w.-]{1,100}", re.ASCII)
+
+_VALUES: Final = """
+    (conn_id, conn_type, description, host, schema, login, password, port, extra)
+    VALUES (%(conn_id)s, %(conn_type)s, %(description)s, %(host)s, %(schema)s, %(login)s, %(password)s, %(port)s, %(extra)s)
+"""
+
+_INSERT: Final = f"INSERT INTO connection {_VALUES} ON CONFLICT (conn_id) DO NOTHING"
+
+_SET: Final = f"""
+    INSERT INTO connection {_VALUES}
+    ON CONFLICT (conn_id) DO UPDATE
+    SET conn_type = excluded.conn_type, description = excluded.description, host = excluded.host,
+        schema = excluded.schema, login = excluded.login, password = excluded.password, port = excluded.port,
+        extra = excluded.extra
+"""
+
+
+def find_connection(connection: Connection, conn_id: str, *, crypto: Crypto) -> dict[str, Any] | None:
+    """Return all fields of a connection, decrypted, or None if there is none. For tasks and exports only."""
+    found = rows(connection, "SELECT * FROM connection WHERE conn_id = %(conn_id)s", {"conn_id": conn_id})
+    return _decrypted(found[0], crypto) if found else None
+
+
+def create_connection(connection: Connection, conn_id: str, fields: Mapping[str, Any], *, crypto: Crypto) -> None:
+    """Create a connection; ``fields`` are named as in ``FIELDS``, all but ``conn_type`` optional.
+
+    Raises:
+        ConflictError: there is one with that id.
+        InvalidRequestError: a field is unknown or has an unusable value.
+    """
+    if execute(connection, _INSERT, _checked(conn_id, fields, crypto)) == 0:
+        raise ConflictError(f"connection {shown(conn_id)} exists already")
+
+
+def set_connection(connection: Connection, conn_id: str, fields: Mapping[str, Any], *, crypto: Crypto) -> None:
+    """Create a connection, or replace all fields of the one with that id.
+
+    Raises:
+        InvalidRequestError: a field is unknown or has an unusable value.
+    """
+    execute(connection, _SET, _checked(conn_id, fields, crypto))
+
+
+def update_connection(connection: Connection, conn_id: str, fields: Mapping[str, Any], *, crypto: Crypto) -> None:
+    """Change the given fields of a connection and leave the others, so that nobody needs to read a password to keep it.
+
+    Raises:
+        NotFoundError: there is none with that id.
+        InvalidRequestError: a field is unknown or has an unusable value.
+    """
+    found = rows(connection, "SELECT * FROM connection WHERE conn_id = %(conn_id)s FOR UPDATE", {"conn_id": conn_id})
+    if not found:
+        raise _no_such_connection(connection, conn_id)
+    set_connection(connection, conn_id, _decrypted(found[0], crypto, with_id=False) | dict(fields), crypto=crypto)
+
+
+def delete_connection(connection: Connection, conn_id: str) -> None:
+    """Delete a connection.
+
+    Raises:
+        NotFoundError: there is none with that id.
+    """
+    if execute(connection, "DELETE FROM connection WHERE conn_id = %(conn_id)s", {"conn_id": conn_id}) == 0:
+        raise _no_such_connection(connection, conn_id)
+
+
+def export_connections(connection: Connection, *, crypto: Crypto) -> dict[str, dict[str, Any]]:
+    """Return all connections with their secrets, as ``{conn_id: {field: value}}`` without empty fields."""
+    exported = {}
+    for row in rows(connection, "SELECT * FROM connection ORDER BY conn_id"):
+        content = _decrypted(row, crypto, with_id=False)
+        exported[row["conn_id"]] = {name: value for name, value in content.items() if value is not None}
+    return exported
+
+
+def import_connections(connection: Connection, content: Mapping[str, Any], *, crypto: Crypto) -> list[str]:
+    """Create or replace the connections of an export; return their ids. An entry may also be a URI.
+
+    Raises:
+        InvalidRequestError: an entry or a field of one cannot be used.
+    """
+    for conn_id, one in content.items():
+        if isinstance(one, str):
+            one = fields_of_uri(one)
+        if not isinstance(one, Mapping):
+            raise InvalidRequestError(f"connection {shown(conn_id)} of the import: expected an object or a URI")
+        set_connection(connection, conn_id, one, crypto=crypto)
+    return list(content)
+
+
+def fields_of_uri(uri: str) -> dict[str, Any]:
+    """Return the fields that a connection URI ``type://login:password@host:port/schema?key=value`` names.
+
+    Raises:
+        InvalidRequestError: it has no type, or its port is no number.
+    """
+    parts = urlsplit(uri)
+    if not parts.scheme:
+        raise InvalidRequestError("a connection URI names no type: expected type://login:password@host:port/schema")
+    try:
+        port = parts.port
+    except ValueError:
+        raise InvalidRequestError("the port of a connection URI is no number from 0 to 65535") from None
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    extra = query.pop("__extra__", None) or (json.dumps(query) if query else None)
+    return {
+        "conn_type": parts.scheme.replace("-", "_"),
+        "host": unquote(parts.hostname) if parts.hostname else None,
+        "schema": unquote(parts.path[1:]) or None,
+        "login": None if parts.username is None else unquote(parts.username),
+        "password": None if parts.password is None else unquote(parts.password),
+        "port": port,
+        "extra": extra,
+    }
+
+
+def _checked(conn_id: str, fields: Mapping[str, Any], crypto: Crypto) -> dict[str, Any]:
+    if not _CONN_ID.fullmatch(conn_id) or ".." in conn_id:
+        raise InvalidRequestError(
+            f"connection id {shown(conn_id)} cannot be used: expected 1 to 250 letters, digits or _ # ! ( ) - . : / \\ "
+            "and no '..'"
+        )
+    unknown = sorted(set(fields) - set(FIELDS))
+    if unknown:
+        known = ", ".join(FIELDS)
+        raise InvalidRequestError(f"connection {conn_id!r} has no field {shown(unknown[0])}; expected {known}")
+    values: dict[str, Any] = {name: fields.get(name) for name in FIELDS} | {"conn_id": conn_id}
+    if isinstance(values["extra"], Mapping):
+        values["extra"] = json.dumps(values["extra"])
+    _check_values(conn_id, values)
+    for name in _ENCRYPTED:
+        values[name] = None if values[name] is None else crypto.encrypt(values[name])
+    return values
+
+
+def _check_values(conn_id: str, values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        if name == "port":
+            if value is not None and (not isinstance(value, int) or not 0 <= value <= 65535):
+                raise InvalidRequestError(f"connection {conn_id!r}: port is no number from 0 to 65535")
+        elif value is not None:
+            if not isinstance(value, str):
+                raise InvalidRequestError(
+                    f"connection {conn_id!r}: {name} is a {type(value).__name__}, expected a text"
+                )
+            checked_text(f"connection {conn_id!r}: {name}", value)
+    if values["conn_type"] is None or not _CONN_TYPE.fullmatch(values["conn_type"]):
+        raise InvalidRequestError(f"connection {conn_id!r}: conn_type is missing or no word, expected e.g. 'postgres'")
+    if values["extra"]:
+        _check_extra(conn_id, values["extra"])
+
+
+def _check_extra(conn_id: str, extra: str) -> None:
+    # The value is a secret, so the message does not quote it.
+    try:
+        content = json.loads(extra)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise InvalidRequestError(f"connection {conn_id!r}: extra is no JSON object")
+
+
+def _decrypted(row: Mapping[str, Any], crypto: Crypto, *, with_id: bool = True) -> dict[str, Any]:
+    names = ("conn_id", *FIELDS) if with_id else FIELDS
+    plain = {name: row[name] for name in names}
+    for name in _ENCRYPTED:
+        if plain[name] is not None:
+            plain[name] = crypto.decrypt(plain[name], f"the {name} of connection {row['conn_id']!r}")
+    return plain
+
+
+def _no_such_connection(connection: Connection, conn_id: str) -> NotFoundError:
+    known = [row[0] for row in tuples(connection, "SELECT conn_id FROM connection ORDER BY conn_id LIMIT 2000")]
+    return NotFoundError("connection", conn_id, known)

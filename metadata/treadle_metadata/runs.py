@@ -1,0 +1,137 @@
+"""Making runs by hand: what the REST API, the CLI and backfills call.
+
+Runs of schedules are made by the scheduler's ``create_runs`` duty.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from treadle import document as documents
+from treadle.document import DagDocument
+from treadle.timetables.base import DataInterval
+from treadle.timetables.factory import from_document
+from treadle_metadata.connection import WAKE, notify
+from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
+from treadle_metadata.identifiers import checked_run_id, month_of
+from treadle_metadata.parameters import checked_conf
+from treadle_metadata.statements import rows
+from treadle_metadata.transitions import runs
+
+
+def trigger_run(
+    connection: Connection,
+    dag_id: str,
+    *,
+    run_id: str | None = None,
+    logical_date: datetime | None = None,
+    data_interval: tuple[datetime, datetime] | None = None,
+    run_after: datetime | None = None,
+    conf: Mapping[str, Any] | None = None,
+    note: str | None = None,
+    triggered_by: str = "rest_api",
+    user: str | None = None,
+    now: datetime,
+) -> Mapping[str, Any]:
+    """Make one manual run, queued, and wake the schedulers; return its row of ``dag_run``.
+
+    ``conf`` is checked against the DAG's params. Without ``logical_date`` the run has none. ``run_after`` defaults to
+    now, the data interval to what the DAG's timetable says of a manual run.
+
+    Raises:
+        NotFoundError: there is no such DAG.
+        ConflictError: the DAG is gone from its file, or it has a run with this id or logical date.
+        InvalidRequestError: the run id or ``conf`` cannot be used.
+    """
+    dag, document = newest_version(connection, dag_id)
+    checked_conf(document, conf or {})
+    run_after = run_after or now
+    if data_interval is None and logical_date is not None:
+        inferred: DataInterval = from_document(document.schedule).infer_manual_data_interval(run_after=logical_date)
+        data_interval = (inferred.start, inferred.end)
+    new = {
+        "dag_id": dag_id,
+        "run_id": checked_run_id(run_id) if run_id is not None else _run_id(run_after),
+        "version_id": dag["version_id"],
+        "run_type": "manual",
+        "logical_date": logical_date,
+        "interval_start": data_interval and data_interval[0],
+        "interval_end": data_interval and data_interval[1],
+        "run_after": run_after,
+        "conf": conf,
+        "triggered_by": triggered_by,
+        "triggering_user": user,
+        "note": note,
+    }
+    made = runs.insert_runs(connection, [new], month=month_of(now), now=now)
+    if not made:
+        raise ConflictError(_conflict(new))
+    notify(connection, WAKE, "runs")
+    return made[0]
+
+
+def newest_version(connection: Connection, dag_id: str) -> tuple[Mapping[str, Any], DagDocument]:
+    """Return a DAG's row and the document of its newest version.
+
+    Raises:
+        NotFoundError: there is no such DAG.
+        ConflictError: the DAG is gone from its file.
+    """
+    found = rows(
+        connection,
+        """
+        SELECT dag.*, version.document FROM dag JOIN dag_version AS version ON version.id = dag.version_id
+        WHERE dag.dag_id = %(dag_id)s
+        """,
+        {"dag_id": dag_id},
+    )
+    if not found:
+        raise NotFoundError("DAG", dag_id, [row["dag_id"] for row in rows(connection, "SELECT dag_id FROM dag")])
+    if not found[0]["is_active"]:
+        raise ConflictError(f"DAG {shown(dag_id)} is gone from {found[0]['file']}; it can have no new run")
+    return found[0], documents.loads(found[0]["document"])
+
+
+def find_run(connection: Connection, dag_id: str, run_id: str) -> Mapping[str, Any]:
+    """Return one run's row.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    found = rows(
+        connection,
+        "SELECT * FROM dag_run WHERE dag_id = %(dag_id)s AND run_id = %(run_id)s",
+        {"dag_id": dag_id, "run_id": run_id},
+    )
+    if not found:
+        raise NotFoundError(f"run of DAG {shown(dag_id)} with id", run_id)
+    return found[0]
+
+
+def _run_id(run_after: datetime) -> str:
+    return f"manual__{run_after.isoformat()}_{secrets.token_hex(4)}"
+
+
+def _conflict(new: Mapping[str, Any]) -> str:
+    when = f" or logical date {new['logical_date'].isoformat()}" if new["logical_date"] else ""
+    return f"DAG {shown(new['dag_id'])} has a run with id {shown(new['run_id'])}{when} already"
+
+
+def checked_interval(start: datetime | None, end: datetime | None) -> tuple[datetime, datetime] | None:
+    """Return a data interval given as two optional instants.
+
+    Raises:
+        InvalidRequestError: one of them is missing, or the end comes before the start.
+    """
+    if start is None and end is None:
+        return None
+    if start is None or end is None:
+        raise InvalidRequestError("a data interval needs both data_interval_start and data_interval_end")
+    if end < start:
+        raise InvalidRequestError(f"data_interval_end {end.isoformat()} comes before its start {start.isoformat()}")
+    return start, end

@@ -1,0 +1,103 @@
+"""What the DAG processor writes: DAGs, their versions, their files, and what is wrong with them."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from treadle_metadata.tables.base import metadata, moment
+
+dag = Table(
+    "dag",
+    metadata,
+    Column("dag_id", Text, primary_key=True),
+    Column("file", Text, nullable=False),
+    Column("version_id", BigInteger, ForeignKey("dag_version.id", use_alter=True)),
+    Column("is_paused", Boolean, nullable=False),
+    Column("is_active", Boolean, nullable=False, server_default=text("true")),
+    Column("has_import_errors", Boolean, nullable=False, server_default=text("false")),
+    Column("display_name", Text),
+    Column("description", Text),
+    Column("owners", ARRAY(Text), nullable=False, server_default=text("'{}'")),
+    Column("tags", ARRAY(Text), nullable=False, server_default=text("'{}'")),
+    Column("schedule_summary", Text),
+    Column("max_active_runs", Integer),
+    Column("max_active_tasks", Integer),
+    # The newest automated run's interval: the timetable counts on from here, whatever was planned before a pause.
+    moment("last_interval_start"),
+    moment("last_interval_end"),
+    moment("next_run_at"),
+    moment("next_logical_date"),
+    moment("next_interval_start"),
+    moment("next_interval_end"),
+    Column("at_run_limit", Boolean, nullable=False, server_default=text("false")),
+    moment("last_parsed_at"),
+    Column("parse_seconds", Float),
+    moment("created_at", required=True),
+    # The scheduler asks each beat which DAGs are due; paused and blocked ones must cost nothing.
+    Index(
+        "dag_due_for_run",
+        "next_run_at",
+        postgresql_where=text("NOT is_paused AND is_active AND NOT at_run_limit"),
+    ),
+    Index("dag_in_file", "file"),
+)
+
+dag_version = Table(
+    "dag_version",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("dag_id", Text, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("document", JSONB, nullable=False),
+    Column("code", Text, nullable=False),
+    Column("file_hash", Text, nullable=False),
+    moment("created_at", required=True),
+    UniqueConstraint("dag_id", "number"),
+)
+
+dag_file = Table(
+    "dag_file",
+    metadata,
+    Column("file", Text, primary_key=True),
+    Column("mtime_ns", BigInteger, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("hash", Text, nullable=False),
+    moment("parsed_at", required=True),
+    Column("parse_seconds", Float, nullable=False),
+)
+
+import_error = Table(
+    "import_error",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("file", Text, nullable=False, unique=True),
+    Column("line", Integer),
+    Column("message", Text, nullable=False),
+    Column("stacktrace", Text, nullable=False),
+    moment("occurred_at", required=True),
+)
+
+dag_warning = Table(
+    "dag_warning",
+    metadata,
+    Column("dag_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("message", Text, nullable=False),
+    moment("noticed_at", required=True),
+)

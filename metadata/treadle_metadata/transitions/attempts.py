@@ -1,0 +1,202 @@
+"""Moves of task instances as workers report: started, finished, alive, lost.
+
+Every statement names the attempt: a report of an older attempt changes no row (design section 4, attempts). A batch of
+reports is one statement for each kind of change; the batch's rows share one partition month.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from treadle_metadata.statements import execute, tuples
+
+_START: Final = """
+    UPDATE task_instance AS instance
+    SET state = 'running', started_at = %(now)s, hostname = report.hostname, lease_until = %(lease_until)s
+    FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[], %(hostnames)s::text[])
+         AS report (id, attempt_id, hostname)
+    WHERE instance.id = report.id AND instance.month = %(month)s
+      AND instance.attempt_id = report.attempt_id AND instance.state = 'queued'
+    RETURNING instance.attempt_id, instance.id, instance.try_number
+"""
+
+# A retry must not see what the failed attempt pushed.
+_FORGET_XCOMS: Final = "DELETE FROM xcom WHERE month = %(month)s AND task_instance_id = ANY(%(ids)s)"
+
+# A cleared instance (restarting) starts over whatever its old attempt reports.
+_FINISH: Final = """
+    UPDATE task_instance AS instance
+    SET state = CASE
+            WHEN instance.state = 'restarting' THEN 'none'
+            WHEN report.outcome = 'success' THEN 'success'
+            WHEN report.outcome = 'skipped' THEN 'skipped'
+            WHEN report.outcome = 'failed' AND instance.try_number <= instance.max_tries THEN 'up_for_retry'
+            ELSE 'failed'
+        END,
+        ended_at = CASE WHEN instance.state = 'restarting' THEN NULL ELSE report.ended_at END,
+        next_retry_at = CASE
+            WHEN instance.state <> 'restarting' AND report.outcome = 'failed'
+                 AND instance.try_number <= instance.max_tries
+            THEN report.ended_at + make_interval(secs => coalesce(report.retry_delay, attempt.retry_delay_seconds))
+        END,
+        lease_until = NULL, pid = report.pid,
+        rendered_map_index = coalesce(report.rendered_map_index, instance.rendered_map_index)
+    FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[], %(outcomes)s::text[], %(ended)s::timestamptz[],
+                %(pids)s::int[], %(retry_delays)s::float8[], %(map_labels)s::text[])
+         AS report (id, attempt_id, outcome, ended_at, pid, retry_delay, rendered_map_index)
+         JOIN task_attempt AS attempt ON attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s
+    WHERE instance.id = report.id AND instance.month = %(month)s
+      AND instance.attempt_id = report.attempt_id AND instance.state IN ('queued', 'running', 'restarting')
+    RETURNING instance.attempt_id, instance.id, instance.dag_run_id, instance.state, instance.next_retry_at
+"""
+
+# Finished attempts are never rewritten: the guard is that no outcome stands yet.
+_CLOSE: Final = """
+    UPDATE task_attempt AS attempt
+    SET outcome = report.outcome, started_at = report.started_at, ended_at = report.ended_at,
+        hostname = report.hostname, pid = report.pid, exit_code = report.exit_code, signal = report.signal,
+        peak_rss_bytes = report.peak_rss, cpu_seconds = report.cpu_seconds, error = report.error,
+        rendered_fields = report.rendered
+    FROM unnest(%(attempt_ids)s::uuid[], %(outcomes)s::text[], %(started)s::timestamptz[], %(ended)s::timestamptz[],
+                %(hostnames)s::text[], %(pids)s::int[], %(exit_codes)s::int[], %(signals)s::int[],
+                %(peak_rss)s::bigint[], %(cpu_seconds)s::float8[], %(errors)s::jsonb[], %(rendered)s::jsonb[])
+         AS report (attempt_id, outcome, started_at, ended_at, hostname, pid, exit_code, signal, peak_rss, cpu_seconds,
+                    error, rendered)
+    WHERE attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s AND attempt.outcome IS NULL
+"""
+
+_PUSH: Final = """
+    INSERT INTO xcom (task_instance_id, key, month, value, length, created_at)
+    SELECT pushed.id, pushed.key, %(month)s, pushed.value, pushed.length, %(now)s
+    FROM unnest(%(ids)s::bigint[], %(keys)s::text[], %(values)s::text[], %(lengths)s::int[])
+         AS pushed (id, key, value, length)
+    ON CONFLICT (task_instance_id, key, month) DO UPDATE
+    SET value = excluded.value, length = excluded.length, created_at = excluded.created_at
+"""
+
+_BEAT: Final = """
+    UPDATE task_instance AS instance
+    SET lease_until = %(lease_until)s
+    FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[]) AS beat (id, attempt_id)
+    WHERE instance.id = beat.id AND instance.month = %(month)s AND instance.attempt_id = beat.attempt_id
+      AND instance.state IN ('queued', 'running')
+    RETURNING instance.attempt_id
+"""
+
+# It never started: the next hand-over is the same try again, so it is not charged.
+_TAKE_BACK: Final = """
+    UPDATE task_instance
+    SET state = 'scheduled', try_number = try_number - 1, attempt_id = NULL, lease_until = NULL
+    WHERE month = %(month)s AND attempt_id = ANY(%(attempt_ids)s) AND id = ANY(%(ids)s) AND state = 'queued'
+    RETURNING id
+"""
+
+_DROP_ATTEMPTS: Final = """
+    DELETE FROM task_attempt WHERE month = %(month)s AND attempt_id = ANY(%(attempt_ids)s) AND outcome IS NULL
+"""
+
+
+def start(
+    connection: Connection, reports: Sequence[Mapping[str, Any]], *, month: date, now: datetime, lease_until: datetime
+) -> set[UUID]:
+    """Move queued instances to running; return the attempt ids that may run their code."""
+    moved = tuples(
+        connection,
+        _START,
+        {
+            "ids": [report["task_instance_id"] for report in reports],
+            "attempt_ids": [report["attempt_id"] for report in reports],
+            "hostnames": [report["hostname"] for report in reports],
+            "month": month,
+            "now": now,
+            "lease_until": lease_until,
+        },
+    )
+    again = [row[1] for row in moved if row[2] > 1]
+    if again:
+        execute(connection, _FORGET_XCOMS, {"ids": again, "month": month})
+    return {row[0] for row in moved}
+
+
+def finish(connection: Connection, reports: Sequence[Mapping[str, Any]], *, month: date) -> Sequence[Any]:
+    """Move instances as their attempts ended, and close the attempts.
+
+    Returns (attempt id, instance id, run id, new state, next retry) of each instance that moved.
+    """
+    parameters = _finish_parameters(reports) | {"month": month}
+    moved = tuples(connection, _FINISH, parameters)
+    execute(connection, _CLOSE, parameters)
+    return moved
+
+
+def _finish_parameters(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def column(name: str) -> list[Any]:
+        return [report.get(name) for report in reports]
+
+    def texts(name: str) -> list[str | None]:
+        return [json.dumps(value) if value else None for value in column(name)]
+
+    return {
+        "ids": column("task_instance_id"),
+        "attempt_ids": column("attempt_id"),
+        "outcomes": column("outcome"),
+        "started": column("started_at"),
+        "ended": column("ended_at"),
+        "hostnames": column("hostname"),
+        "pids": column("pid"),
+        "exit_codes": column("exit_code"),
+        "signals": column("signal"),
+        "peak_rss": column("peak_rss_bytes"),
+        "cpu_seconds": column("cpu_seconds"),
+        "errors": texts("error"),
+        "rendered": texts("rendered_fields"),
+        "retry_delays": column("retry_delay_seconds"),
+        "map_labels": column("rendered_map_index"),
+    }
+
+
+def push_xcoms(
+    connection: Connection, pushed: Sequence[tuple[int, Mapping[str, Any]]], *, month: date, now: datetime
+) -> None:
+    """Store XComs of (instance id, {"key", "value", "length"}); the last value of a key wins."""
+    latest = {(instance, one["key"]): one for instance, one in pushed}
+    if latest:
+        execute(
+            connection,
+            _PUSH,
+            {
+                "ids": [instance for instance, _ in latest],
+                "keys": [key for _, key in latest],
+                "values": [one["value"] for one in latest.values()],
+                "lengths": [one.get("length") for one in latest.values()],
+                "month": month,
+                "now": now,
+            },
+        )
+
+
+def beat(
+    connection: Connection, beats: Sequence[Mapping[str, Any]], *, month: date, lease_until: datetime
+) -> set[UUID]:
+    """Renew the leases of living attempts; return the attempts that are still theirs."""
+    parameters = {
+        "ids": [one["task_instance_id"] for one in beats],
+        "attempt_ids": [one["attempt_id"] for one in beats],
+        "month": month,
+        "lease_until": lease_until,
+    }
+    return {row[0] for row in tuples(connection, _BEAT, parameters)}
+
+
+def take_back(connection: Connection, ids: Sequence[int], attempt_ids: Sequence[UUID], *, month: date) -> int:
+    """Move queued instances whose attempt never started back to scheduled; return how many moved."""
+    parameters = {"ids": list(ids), "attempt_ids": list(attempt_ids), "month": month}
+    moved = tuples(connection, _TAKE_BACK, parameters)
+    execute(connection, _DROP_ATTEMPTS, parameters)
+    return len(moved)

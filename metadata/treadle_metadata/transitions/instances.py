@@ -1,0 +1,234 @@
+"""Moves of task instances that the scheduler or a person decides upon.
+
+The scheduler decides for all instances of a task in a run at once (mapped or not), so the set moved is named by run
+and task; the guard is the list of states from which the move is lawful.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from treadle_metadata.states import FINISHED, TaskState, may_follow
+from treadle_metadata.statements import execute, rows, tuples
+
+_INSERT: Final = """
+    INSERT INTO task_instance (month, dag_run_id, dag_id, task_id, map_index, state, max_tries, operator,
+                               pool, pool_slots, queue, executor, priority_weight, scheduled_at)
+    SELECT %(month)s, new.dag_run_id, new.dag_id, new.task_id, new.map_index, new.state, new.max_tries, new.operator,
+           new.pool, new.pool_slots, new.queue, new.executor, new.priority_weight,
+           CASE WHEN new.state = 'scheduled' THEN %(now)s::timestamptz END
+    FROM unnest(%(dag_run_id)s::bigint[], %(dag_id)s::text[], %(task_id)s::text[], %(map_index)s::int[],
+                %(state)s::text[], %(max_tries)s::int[], %(operator)s::text[], %(pool)s::text[],
+                %(pool_slots)s::int[], %(queue)s::text[], %(executor)s::text[], %(priority_weight)s::int[])
+         AS new (dag_run_id, dag_id, task_id, map_index, state, max_tries, operator, pool, pool_slots, queue, executor,
+                 priority_weight)
+    ON CONFLICT (dag_run_id, task_id, map_index, month) DO NOTHING
+"""
+
+_COLUMNS: Final = (
+    "dag_run_id",
+    "dag_id",
+    "task_id",
+    "map_index",
+    "state",
+    "max_tries",
+    "operator",
+    "pool",
+    "pool_slots",
+    "queue",
+    "executor",
+    "priority_weight",
+)
+
+_DECIDE: Final = """
+    UPDATE task_instance AS instance
+    SET state = %(state)s,
+        scheduled_at = CASE WHEN %(state)s = 'scheduled' THEN %(now)s ELSE instance.scheduled_at END,
+        started_at = CASE WHEN %(finished)s AND instance.started_at IS NULL AND %(state)s = 'success'
+                          THEN %(now)s ELSE instance.started_at END,
+        ended_at = CASE WHEN %(finished)s THEN %(now)s ELSE NULL END,
+        waiting_for = NULL
+    FROM unnest(%(dag_run_ids)s::bigint[], %(task_ids)s::text[]) AS decided (dag_run_id, task_id)
+    WHERE instance.month = %(month)s
+      AND instance.dag_run_id = decided.dag_run_id
+      AND instance.task_id = decided.task_id
+      AND instance.state = 'none'
+"""
+
+_RETRY: Final = """
+    UPDATE task_instance
+    SET state = 'scheduled', scheduled_at = %(now)s, ended_at = NULL
+    WHERE month = %(month)s AND dag_run_id = ANY(%(dag_run_ids)s)
+      AND state IN ('up_for_retry', 'up_for_reschedule') AND next_retry_at <= %(now)s
+    RETURNING dag_run_id, task_id
+"""
+
+_QUEUE: Final = """
+    UPDATE task_instance AS instance
+    SET state = 'queued', attempt_id = picked.attempt_id, try_number = instance.try_number + 1,
+        queued_at = %(now)s, started_at = NULL, ended_at = NULL, lease_until = %(lease_until)s, waiting_for = NULL
+    FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[]) AS picked (id, attempt_id)
+    WHERE instance.id = picked.id AND instance.month = %(month)s AND instance.state = 'scheduled'
+    RETURNING instance.id
+"""
+
+_ATTEMPTS: Final = """
+    INSERT INTO task_attempt (attempt_id, month, task_instance_id, try_number, version_id, executor,
+                              retry_delay_seconds, queued_at, log_path)
+    SELECT picked.attempt_id, %(month)s, picked.id, picked.try_number, picked.version_id, picked.executor,
+           picked.retry_delay, %(now)s, picked.log_path
+    FROM unnest(%(attempt_ids)s::uuid[], %(ids)s::bigint[], %(try_numbers)s::int[], %(version_ids)s::bigint[],
+                %(executors)s::text[], %(retry_delays)s::float8[], %(log_paths)s::text[])
+         AS picked (attempt_id, id, try_number, version_id, executor, retry_delay, log_path)
+    WHERE picked.id = ANY(%(queued)s)
+"""
+
+_MARK: Final = """
+    UPDATE task_instance
+    SET state = %(state)s, ended_at = %(now)s, lease_until = NULL, waiting_for = NULL
+    WHERE month = %(month)s AND id = ANY(%(ids)s) AND state = ANY(%(lawful)s)
+    RETURNING id, dag_run_id, attempt_id
+"""
+
+_CLEAR: Final = """
+    UPDATE task_instance AS instance
+    SET state = CASE WHEN instance.state IN ('running', 'restarting') THEN 'restarting' ELSE 'none' END,
+        ended_at = NULL, next_retry_at = NULL, waiting_for = NULL,
+        started_at = CASE WHEN instance.state = 'running' THEN instance.started_at END,
+        max_tries = instance.try_number + cleared.retries
+    FROM unnest(%(ids)s::bigint[], %(retries)s::int[]) AS cleared (id, retries)
+    WHERE instance.month = %(month)s AND instance.id = cleared.id
+    RETURNING instance.id, instance.state, instance.attempt_id, instance.dag_run_id
+"""
+
+_REMOVE: Final = """
+    UPDATE task_instance
+    SET state = 'removed', ended_at = %(now)s
+    WHERE month = %(month)s AND dag_run_id = %(dag_run_id)s AND task_id = %(task_id)s
+      AND map_index >= %(length)s AND state = ANY(%(lawful)s)
+"""
+
+_NUMBER_FIRST: Final = """
+    UPDATE task_instance SET map_index = 0
+    WHERE month = %(month)s AND dag_run_id = %(dag_run_id)s AND task_id = %(task_id)s AND map_index = -1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """An instance that the scheduler picked to be queued, with what its attempt needs to be recorded."""
+
+    id: int
+    attempt_id: UUID
+    try_number: int
+    version_id: int
+    executor: str
+    retry_delay_seconds: float
+    log_path: str
+
+
+def insert_instances(connection: Connection, new: Sequence[Mapping[str, Any]], *, month: date, now: datetime) -> None:
+    """Insert task instances of runs of ``month``; one that exists already stays as it is."""
+    if new:
+        columns = {name: [one[name] for one in new] for name in _COLUMNS}
+        execute(connection, _INSERT, columns | {"month": month, "now": now})
+
+
+def decide(
+    connection: Connection, decided: Sequence[tuple[int, str]], state: TaskState, *, month: date, now: datetime
+) -> int:
+    """Move all undecided instances of the given (run, task) pairs to ``state``; return how many moved."""
+    if not decided:
+        return 0
+    return execute(
+        connection,
+        _DECIDE,
+        {
+            "state": state.value,
+            "finished": state in FINISHED,
+            "dag_run_ids": [run for run, _ in decided],
+            "task_ids": [task for _, task in decided],
+            "month": month,
+            "now": now,
+        },
+    )
+
+
+def schedule_due_retries(
+    connection: Connection, dag_run_ids: Sequence[int], *, month: date, now: datetime
+) -> Sequence[Any]:
+    """Move the instances of these runs whose retry or reschedule time has come to scheduled; return (run, task)."""
+    return tuples(connection, _RETRY, {"dag_run_ids": list(dag_run_ids), "month": month, "now": now})
+
+
+def queue(
+    connection: Connection, picked: Sequence[Picked], *, month: date, now: datetime, lease_until: datetime
+) -> set[int]:
+    """Move picked instances from scheduled to queued with a fresh attempt each; return the ids that moved."""
+    parameters = {
+        "ids": [one.id for one in picked],
+        "attempt_ids": [one.attempt_id for one in picked],
+        "month": month,
+        "now": now,
+        "lease_until": lease_until,
+    }
+    queued = [row[0] for row in tuples(connection, _QUEUE, parameters)]
+    execute(
+        connection,
+        _ATTEMPTS,
+        parameters
+        | {
+            "try_numbers": [one.try_number for one in picked],
+            "version_ids": [one.version_id for one in picked],
+            "executors": [one.executor for one in picked],
+            "retry_delays": [one.retry_delay_seconds for one in picked],
+            "log_paths": [one.log_path for one in picked],
+            "queued": queued,
+        },
+    )
+    return set(queued)
+
+
+def mark(connection: Connection, ids: Sequence[int], state: TaskState, *, month: date, now: datetime) -> Sequence[Any]:
+    """Set instances to a finished ``state`` as a person asked; return (id, run, attempt id) of those that moved."""
+    return tuples(
+        connection,
+        _MARK,
+        {"ids": list(ids), "state": state.value, "lawful": list(may_follow(state)), "month": month, "now": now},
+    )
+
+
+def clear(
+    connection: Connection, ids: Sequence[int], retries: Sequence[int], *, month: date
+) -> Sequence[Mapping[str, Any]]:
+    """Set instances back to undecided (a running one to restarting); they get ``retries`` further tries each."""
+    return rows(connection, _CLEAR, {"ids": list(ids), "retries": list(retries), "month": month})
+
+
+def number_first(connection: Connection, dag_run_id: int, task_id: str, *, month: date) -> None:
+    """Turn the placeholder of a mapped task (index -1) into its instance 0."""
+    execute(connection, _NUMBER_FIRST, {"dag_run_id": dag_run_id, "task_id": task_id, "month": month})
+
+
+def remove_beyond(
+    connection: Connection, dag_run_id: int, task_id: str, length: int, *, month: date, now: datetime
+) -> None:
+    """Move the mapped instances whose index is ``length`` or more to removed: the mapping has shrunk (case A35)."""
+    execute(
+        connection,
+        _REMOVE,
+        {
+            "dag_run_id": dag_run_id,
+            "task_id": task_id,
+            "length": length,
+            "lawful": list(may_follow(TaskState.REMOVED)),
+            "month": month,
+            "now": now,
+        },
+    )

@@ -1,0 +1,1 @@
+"""The scheduler: a loop of duties, and the DAG processor."""

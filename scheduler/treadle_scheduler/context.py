@@ -1,0 +1,47 @@
+"""What the duties of one scheduler share, and what a duty answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from treadle_executors.executor import Executor
+from treadle_metadata.clock import Clock
+from treadle_metadata.connection import Database
+from treadle_metadata.settings import Settings
+from treadle_scheduler.graph import GraphCache
+from treadle_worker.protocol import Workload
+
+
+@dataclass(slots=True)
+class Context:
+    """One scheduler's database, clock, settings and executors, and what its duties hand to each other."""
+
+    database: Database
+    clock: Clock
+    settings: Settings
+    executors: Mapping[str, Executor]
+    graphs: GraphCache = field(default_factory=GraphCache)
+    outbox: list[tuple[str, Workload]] = field(default_factory=list)
+    """Attempts whose queued state is committed and that still have to be handed to their executor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a duty did, and when it wants to look again without being woken (None: only when woken)."""
+
+    count: int = 0
+    next_at: datetime | None = None
+    again: bool = False
+    """There was more than one batch: look again at once."""
+
+
+class Duty(Protocol):
+    """One duty of the beat: one transaction, in a file of its own under ``duties``."""
+
+    __name__: str
+
+    def __call__(self, context: Context) -> Done:
+        """Do what is due."""

@@ -1,0 +1,128 @@
+"""Admit scheduled task instances: give each a fresh attempt and mark it queued, as far as the limits allow.
+
+One scheduler at a time admits (an advisory lock, tried and never waited for), so that limits hold exactly. Candidates
+are asked for pool by pool, and again without those whose run or task is full, so that a full pool or a capped DAG
+never hides other ready work (case B5). What is committed here goes to the outbox, never what is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from treadle_metadata import admission, claims
+from treadle_metadata.identifiers import new_attempt_id
+from treadle_metadata.transitions import instances
+from treadle_metadata.transitions.instances import Picked
+from treadle_scheduler.context import Context, Done
+from treadle_scheduler.graph import Graph
+from treadle_scheduler.limits import Candidate, Limits, Load, admit
+from treadle_scheduler.retries import retry_delay
+from treadle_scheduler.workloads import log_path, workload
+
+ROUNDS: Final = 5
+HELD_ELSEWHERE: Final = timedelta(milliseconds=20)
+
+Row = Mapping[str, Any]
+
+
+def queue_tasks(context: Context) -> Done:
+    """Queue what may run now and put its workloads into the outbox."""
+    now = context.clock.now()
+    handed: list[tuple[str, Any]] = []
+
+    def act(connection: Connection) -> Done:
+        handed.clear()
+        if not claims.try_admission_lock(connection):
+            return Done(0, now + HELD_ELSEWHERE)
+        load = current_load(connection)
+        free = context.settings.parallelism - load.total
+        if free <= 0:
+            return Done()
+        limits = Limits(context.settings.parallelism, admission.pool_slots(connection))
+        chosen = _choose(connection, context, load, limits, free)
+        for month, batch in groupby(sorted(chosen, key=itemgetter("month")), key=itemgetter("month")):
+            handed.extend(_queue(connection, context, list(batch), month, now))
+        return Done(len(handed), again=len(handed) >= free)
+
+    done = context.database.run(act)
+    context.outbox.extend(handed)
+    return Done(done.count, done.next_at)
+
+
+def current_load(connection: Connection) -> Load:
+    """Return what is under way in the whole installation."""
+    load = Load()
+    for run, dag_id, task_id, pool, count, slots in admission.active_counts(connection):
+        load.add(dag_run_id=run, dag_id=dag_id, task_id=task_id, pool=pool, slots=slots, count=count)
+    return load
+
+
+def _choose(connection: Connection, context: Context, load: Load, limits: Limits, free: int) -> list[Row]:
+    chosen: list[Row] = []
+    full_runs: set[int] = set()
+    full_tasks: set[tuple[int, str]] = set()
+    for _ in range(ROUNDS):
+        picks = admission.candidates(connection, most=free + 16, full_runs=full_runs, full_tasks=full_tasks)
+        rows = {row["id"]: row for row in picks if row["id"] not in {one["id"] for one in chosen}}
+        if not rows:
+            break
+        graphs = context.graphs.get(connection, {row["version_id"] for row in rows.values()})
+        order = [_candidate(row, graphs[row["version_id"]], context) for row in rows.values()]
+        admitted, refused = admit(order, load, limits)
+        chosen.extend(rows[one.id] for one in admitted)
+        if not refused or load.total >= limits.parallelism:
+            break
+        full_runs |= {one.dag_run_id for one in order if load.runs.get(one.dag_run_id, 0) >= one.run_cap}
+        full_tasks |= {(one.dag_run_id, one.task_id) for one in order if one.id in refused}
+    return chosen
+
+
+def _candidate(row: Row, graph: Graph, context: Context) -> Candidate:
+    position = graph.index.get(row["task_id"])
+    task = graph.nodes[position].task if position is not None else None
+    return Candidate(
+        id=row["id"],
+        dag_run_id=row["dag_run_id"],
+        dag_id=row["dag_id"],
+        task_id=row["task_id"],
+        pool=row["pool"],
+        pool_slots=row["pool_slots"],
+        run_cap=graph.document.max_active_tasks or context.settings.max_active_tasks_per_dag,
+        task_cap=task.max_active_tis_per_dag if task else None,
+        task_cap_in_run=task.max_active_tis_per_dagrun if task else None,
+    )
+
+
+def _queue(
+    connection: Connection, context: Context, batch: Sequence[Row], month: date, now: datetime
+) -> list[tuple[str, Any]]:
+    graphs = context.graphs.get(connection, {row["version_id"] for row in batch})
+    picked = [_pick(row, graphs[row["version_id"]], context) for row in batch]
+    lease_until = now + timedelta(seconds=context.settings.lease_seconds)
+    moved = instances.queue(connection, picked, month=month, now=now, lease_until=lease_until)
+    return [
+        (one.executor, workload(row, one, graphs[row["version_id"]]))
+        for row, one in zip(batch, picked, strict=True)
+        if one.id in moved
+    ]
+
+
+def _pick(row: Row, graph: Graph, context: Context) -> Picked:
+    task = graph.nodes[graph.index[row["task_id"]]].task
+    try_number = row["try_number"] + 1
+    key = f"{row['dag_id']}#{row['run_id']}#{row['task_id']}#{row['map_index']}"
+    return Picked(
+        id=row["id"],
+        attempt_id=new_attempt_id(),
+        try_number=try_number,
+        version_id=row["version_id"],
+        executor=row["executor"] or context.settings.executor,
+        retry_delay_seconds=retry_delay(task, key=key, try_number=try_number),
+        log_path=log_path(row["dag_id"], row["run_id"], row["task_id"], row["map_index"], try_number),
+    )

@@ -1,0 +1,46 @@
+"""Recover attempts whose lease has run out: the worker, its host or its scheduler is gone.
+
+An attempt that ran is charged once, by whichever scheduler claims it (case A47); one that never started goes back to
+scheduled, free of charge (a crash between queue and hand-over; cases A52, A71).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from treadle_metadata import claims, execution
+from treadle_metadata.transitions import attempts
+from treadle_scheduler.context import Context, Done
+
+BATCH: Final = 500
+PERIOD: Final = timedelta(seconds=5)
+
+
+def rescue_lost(context: Context) -> Done:
+    """Rescue a batch of attempts whose lease expired."""
+    now = context.clock.now()
+
+    def act(connection: Connection) -> Done:
+        expired = claims.claim_expired_attempts(connection, now=now, most=BATCH)
+        started = [one for one in expired if one["state"] != "queued"]
+        reason = f"no heartbeat for {context.settings.lease_seconds:g} s: its worker, host or scheduler is gone"
+        lost = [(one["attempt_id"], one["id"], one["month"]) for one in started]
+        execution.lose(connection, lost, reason, now=now)
+        _take_back(connection, [one for one in expired if one["state"] == "queued"])
+        return Done(len(expired), now + PERIOD, again=len(expired) == BATCH)
+
+    return context.database.run(act)
+
+
+def _take_back(connection: Connection, queued: Sequence[Mapping[str, Any]]) -> None:
+    for month, batch in groupby(sorted(queued, key=itemgetter("month")), key=itemgetter("month")):
+        listed = list(batch)
+        attempts.take_back(
+            connection, [one["id"] for one in listed], [one["attempt_id"] for one in listed], month=month
+        )

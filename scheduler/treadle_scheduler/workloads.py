@@ -1,0 +1,61 @@
+"""What is handed to an executor for one attempt: plain data, complete, so that the worker asks nothing to begin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from treadle_metadata.transitions.instances import Picked
+from treadle_scheduler.graph import Graph
+from treadle_worker.protocol import RunFacts, Workload
+
+
+def log_path(dag_id: str, run_id: str, task_id: str, map_index: int, try_number: int) -> str:
+    """Return where the log of an attempt lies, relative to the logs folder."""
+    index = f"{map_index}/" if map_index >= 0 else ""
+    return f"{dag_id}/{run_id}/{task_id}/{index}attempt={try_number}.jsonl"
+
+
+def workload(row: Mapping[str, Any], picked: Picked, graph: Graph) -> Workload:
+    """Return the workload of a picked instance; ``row`` joins the instance with its run."""
+    task = graph.nodes[graph.index[row["task_id"]]].task
+    return Workload(
+        attempt_id=str(picked.attempt_id),
+        task_instance_id=row["id"],
+        month=row["month"].isoformat(),
+        dag_id=row["dag_id"],
+        task_id=row["task_id"],
+        map_index=row["map_index"],
+        try_number=picked.try_number,
+        max_tries=row["max_tries"],
+        file=graph.file,
+        file_hash=graph.file_hash,
+        version=graph.version_hash,
+        queue=row["queue"],
+        pool=row["pool"],
+        isolation=task.isolation,
+        execution_timeout_seconds=task.execution_timeout_seconds,
+        executor_config=task.executor_config,
+        log_path=picked.log_path,
+        run=_facts(row),
+    )
+
+
+def _facts(row: Mapping[str, Any]) -> RunFacts:
+    return RunFacts(
+        run_id=row["run_id"],
+        run_type=row["run_type"],
+        logical_date=_iso(row["logical_date"]),
+        data_interval_start=_iso(row["interval_start"]),
+        data_interval_end=_iso(row["interval_end"]),
+        run_after=row["run_after"].isoformat(),
+        start_date=_iso(row["run_started_at"]),
+        conf=row["conf"],
+        triggered_by=row["triggered_by"],
+        clear_number=row["clear_number"],
+    )
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()

@@ -1,0 +1,1 @@
+"""What DAG files import. See `treadle.__all__`."""

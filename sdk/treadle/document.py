@@ -1,0 +1,238 @@
+"""The plain-JSON form of a DAG: the only form that servers see.
+
+The DAG processor's child turns DAG objects into a :class:`DagDocument` (``treadle.serialization``); the metadata
+database stores its JSON; the scheduler and the web server read it back into these frozen dataclasses. Nothing here
+imports user code, and no value is ever turned into a class named by the document.
+
+The JSON is deterministic (sorted keys, defaults left out), so that parsing an unchanged file any number of times
+gives one digest (design section 7). Times are ISO 8601 strings in UTC, durations are seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any
+
+FORMAT = 1
+"""Version of the document's format, written into each document."""
+
+Json = Any
+"""A value that ``json`` can carry."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleDocument:
+    """When runs are made. ``kind`` picks the timetable, the other fields are its arguments.
+
+    kinds: ``none``, ``once``, ``continuous``, ``cron`` (``expressions``, ``timezone``, ``style``),
+    ``delta`` (``seconds`` or ``relative``, ``style``). ``style`` is ``trigger`` (the logical date is the fire
+    time), ``interval`` (the run covers the interval that ends at it) or ``default`` (as the server is set).
+    ``gap`` and ``doubled`` are the clock-change policies (design section 8). ``relative`` are the parts of a
+    relativedelta; ``run_immediately`` says what becomes of the latest past time of a DAG without a start date:
+    True takes it, False only if it is recent, a number only if it is at most that many seconds past.
+    """
+
+    kind: str = "none"
+    expressions: tuple[str, ...] = ()
+    timezone: str = "UTC"
+    seconds: float | None = None
+    style: str = "trigger"
+    interval_seconds: float = 0.0
+    gap: str = "shift"
+    doubled: str = "first"
+    summary: str = ""
+    relative: tuple[tuple[str, int], ...] = ()
+    run_immediately: bool | float = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandArgument:
+    """One mapped argument: a literal of ``length`` items, or the result of an upstream task."""
+
+    name: str
+    length: int | None = None
+    task_id: str | None = None
+    key: str = "return_value"
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandDocument:
+    """How a mapped task is expanded. ``kind``: ``product`` of all arguments, or ``kwargs`` (one list of dicts)."""
+
+    kind: str
+    arguments: tuple[ExpandArgument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDocument:
+    """One task. ``upstream`` lists the direct upstream task ids, sorted."""
+
+    task_id: str
+    operator: str = "BaseOperator"
+    module: str = "treadle.operators"
+    group_id: str | None = None
+    display_name: str | None = None
+    owner: str = "treadle"
+    doc_md: str | None = None
+    upstream: tuple[str, ...] = ()
+    trigger_rule: str = "all_success"
+    depends_on_past: bool = False
+    wait_for_downstream: bool = False
+    ignore_first_depends_on_past: bool = False
+    retries: int = 0
+    retry_delay_seconds: float = 300.0
+    retry_exponential_backoff: float = 0.0
+    max_retry_delay_seconds: float | None = None
+    execution_timeout_seconds: float | None = None
+    pool: str = "default_pool"
+    pool_slots: int = 1
+    priority_weight: int = 1
+    weight_rule: str = "downstream"
+    queue: str = "default"
+    executor: str | None = None
+    executor_config: Json = field(default_factory=dict)
+    max_active_tis_per_dag: int | None = None
+    max_active_tis_per_dagrun: int | None = None
+    start_date: str | None = None
+    end_date: str | None = None
+    is_empty: bool = False
+    """True when the task needs no worker: an EmptyOperator without callbacks, inlets or outlets."""
+    isolation: str = "process"
+    """``process``: a fresh process for each attempt. ``shared``: a child may run several attempts in turn."""
+    template_fields: tuple[str, ...] = ()
+    expand: ExpandDocument | None = None
+    map_index_template: str | None = None
+    line: int | None = field(default=None, compare=False)
+    """Line of the task's definition in its file; not part of the digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParamDocument:
+    """A DAG parameter: its default, its JSON schema and its description."""
+
+    name: str
+    value: Json = None
+    has_default: bool = True
+    schema: Json = field(default_factory=dict)
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDocument:
+    """A task group; ``parent`` is None for a group that stands directly in the DAG."""
+
+    group_id: str
+    parent: str | None = None
+    label: str | None = None
+    tooltip: str = ""
+    doc_md: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DagDocument:
+    """One DAG. ``tasks`` stand in topological order (ties by definition order)."""
+
+    dag_id: str
+    format: int = FORMAT
+    display_name: str | None = None
+    description: str | None = None
+    doc_md: str | None = None
+    tags: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
+    schedule: ScheduleDocument = ScheduleDocument()
+    start_date: str | None = None
+    end_date: str | None = None
+    timezone: str = "UTC"
+    catchup: bool = False
+    max_active_runs: int | None = None
+    """None means the setting ``max_active_runs_per_dag`` as it is when a run starts (case A19)."""
+    max_active_tasks: int | None = None
+    """The most unfinished attempts of one run; None means the setting ``max_active_tasks_per_dag``."""
+    dagrun_timeout_seconds: float | None = None
+    fail_fast: bool = False
+    is_paused_upon_creation: bool | None = None
+    params: tuple[ParamDocument, ...] = ()
+    groups: tuple[GroupDocument, ...] = ()
+    tasks: tuple[TaskDocument, ...] = ()
+    edge_labels: tuple[tuple[str, str, str], ...] = ()
+    line: int | None = field(default=None, compare=False)
+    """Line of the DAG's definition in its file; not part of the digest."""
+
+
+_NESTED: dict[str, type[Any]] = {
+    "schedule": ScheduleDocument,
+    "expand": ExpandDocument,
+    "arguments": ExpandArgument,
+    "tasks": TaskDocument,
+    "params": ParamDocument,
+    "groups": GroupDocument,
+}
+
+
+def to_json(document: Any) -> Json:
+    """Return the plain form of ``document``: a dict without the fields that hold their default."""
+    plain: dict[str, Json] = {}
+    for one in fields(document):
+        value = getattr(document, one.name)
+        if one.name != "format" and value == _default(one):
+            continue
+        plain[one.name] = _plain(value)
+    return plain
+
+
+def dumps(document: DagDocument) -> str:
+    """Return the canonical JSON text of ``document``: sorted keys, no white space."""
+    return json.dumps(to_json(document), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def loads(text: str | Json) -> DagDocument:
+    """Read a document back from its JSON text or from the decoded JSON.
+
+    Unknown keys are passed over, so that an older server can read what a newer SDK wrote.
+    """
+    return _read(DagDocument, json.loads(text) if isinstance(text, str) else text)  # type: ignore[no-any-return]
+
+
+def digest(document: DagDocument) -> str:
+    """Return the SHA-256 hex digest that names the version of ``document``; line numbers do not count."""
+    plain = to_json(document)
+    plain.pop("line", None)
+    for task in plain.get("tasks", ()):
+        task.pop("line", None)
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _default(one: Any) -> Any:
+    if one.default is not MISSING:
+        return one.default
+    return one.default_factory() if one.default_factory is not MISSING else MISSING
+
+
+def _plain(value: Any) -> Json:
+    if hasattr(value, "__dataclass_fields__"):
+        return to_json(value)
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _read(kind: type[Any], plain: dict[str, Json]) -> Any:
+    known = {one.name for one in fields(kind)}
+    return kind(**{name: _value(name, value) for name, value in plain.items() if name in known})
+
+
+def _value(name: str, value: Json) -> Any:
+    kind = _NESTED.get(name)
+    if kind is not None and isinstance(value, dict):
+        return _read(kind, value)
+    if kind is not None and isinstance(value, list):
+        return tuple(_read(kind, item) for item in value)
+    if name in ("edge_labels", "relative"):
+        return tuple(tuple(pair) for pair in value)
+    return tuple(value) if isinstance(value, list) and name in _SEQUENCES else value
+
+
+_SEQUENCES = frozenset({"upstream", "tags", "owners", "expressions", "template_fields"})

@@ -1,0 +1,170 @@
+"""The errors of the SDK, as a tree. Each takes facts and makes its own sentence.
+
+TreadleError
+├── DagError                    a DAG file defines something that cannot be; names file, line and thing
+│   ├── InvalidIdError          an id of a DAG, task or group that cannot be used
+│   ├── DuplicateIdError        two tasks, groups or DAGs of one name
+│   ├── CycleError              tasks that wait for one another
+│   ├── UnknownArgumentError    an argument that an operator or DAG does not have; also a TypeError
+│   ├── MissingArgumentError    an argument that an operator needs; also a TypeError
+│   └── InvalidArgumentError    an argument of the wrong type or value; also a ValueError
+├── TaskNotFoundError           a task id that the DAG does not have; also a LookupError
+├── ParamError                  a param's value does not fit its schema; also a ValueError
+├── XComTypeError               a value that cannot be handed on; names the path of the bad element; also a TypeError
+├── XComTooLargeError           a value larger than the installation allows; also a ValueError
+├── CommandError                a command of a BashOperator ended badly
+├── NotInTaskError              something that only a running task has was asked for elsewhere; also a RuntimeError
+└── TaskEnd                     raised by a task's own code to end its attempt in a certain state
+    ├── SkipTask                ... as skipped
+    └── FailTask                ... as failed, retries or not
+TaskTimeout (BaseException)     the attempt ran longer than its execution_timeout
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from treadle.source import Site, site_here
+from treadle.wording import did_you_mean, shown
+
+
+class TreadleError(Exception):
+    """Something asked of the SDK cannot be done; ``str()`` says what, which, and what to do."""
+
+
+class DagError(TreadleError):
+    """A DAG file defines something that cannot be. ``file`` and ``line`` say where, ``fact`` says what.
+
+    The place is the caller's own line unless ``site`` names another.
+    """
+
+    def __init__(self, fact: str, *, site: Site | None = None) -> None:
+        self.fact = fact
+        self.file, self.line = site or site_here()
+        super().__init__(fact)
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}: {self.fact}"
+
+
+class InvalidIdError(DagError, ValueError):
+    """An id of a DAG, task or group that cannot be used: it becomes part of log paths and URLs (cases F2, F3)."""
+
+    def __init__(self, what: str, name: object, expected: str, *, site: Site | None = None) -> None:
+        super().__init__(f"{what} id {shown(name)} cannot be used: expected {expected}", site=site)
+
+
+class DuplicateIdError(DagError):
+    """Two things of one name. ``first`` is where the earlier one is defined."""
+
+    def __init__(self, what: str, name: str, where: str, *, first: Site, site: Site | None = None) -> None:
+        super().__init__(
+            f"{what} {shown(name)} is defined twice in {where}: first in {first[0]}, line {first[1]}; rename one of them",
+            site=site,
+        )
+
+
+class CycleError(DagError):
+    """Tasks that wait for one another. ``path`` begins and ends with the same task id."""
+
+    def __init__(self, dag_id: str, path: Sequence[str], *, site: Site | None = None) -> None:
+        self.path = tuple(path)
+        shortened = [*path[:10], "...", *path[-10:]] if len(path) > 24 else path
+        super().__init__(
+            f"DAG {shown(dag_id)} has a cycle: {' >> '.join(shortened)}; remove one of these dependencies", site=site
+        )
+
+
+class UnknownArgumentError(DagError, TypeError):
+    """An argument that an operator or a DAG does not have."""
+
+    def __init__(self, owner: str, name: str, known: Iterable[str], *, hint: str = "", site: Site | None = None) -> None:
+        advice = f"; {hint}" if hint else did_you_mean(name, known)
+        super().__init__(f"{owner} has no argument {shown(name)}{advice}", site=site)
+
+
+class MissingArgumentError(DagError, TypeError):
+    """An argument that an operator needs."""
+
+    def __init__(self, owner: str, names: Sequence[str], *, site: Site | None = None) -> None:
+        listed = ", ".join(repr(name) for name in names)
+        super().__init__(f"{owner} needs the argument{'s' if len(names) > 1 else ''} {listed}", site=site)
+
+
+class InvalidArgumentError(DagError, ValueError):
+    """An argument of the wrong type or value."""
+
+    def __init__(self, owner: str, name: str, value: object, expected: str, *, site: Site | None = None) -> None:
+        super().__init__(f"{owner}: {name}={shown(value)} cannot be used; expected {expected}", site=site)
+
+
+class TaskNotFoundError(TreadleError, LookupError):
+    """A task id that the DAG does not have."""
+
+    def __init__(self, dag_id: str, task_id: str, known: Iterable[str]) -> None:
+        super().__init__(f"DAG {shown(dag_id)} has no task {shown(task_id)}{did_you_mean(task_id, known)}")
+
+
+class ParamError(TreadleError, ValueError):
+    """A param's value does not fit its schema, or there is none."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"param {shown(name)}: {reason}")
+        self.name = name
+        self.reason = reason
+
+
+class XComTypeError(TreadleError, TypeError):
+    """A value that cannot be handed to other tasks; refused when it is pushed (case G9)."""
+
+    def __init__(self, *, key: str, path: str, reason: str) -> None:
+        super().__init__(f"XCom {shown(key)} cannot be stored: {path} {reason}")
+        self.key = key
+        self.path = path
+        self.reason = reason
+
+
+class XComTooLargeError(TreadleError, ValueError):
+    """A value larger than the installation allows (case G8). Sizes are in bytes."""
+
+    def __init__(self, *, key: str, size: int, limit: int) -> None:
+        super().__init__(
+            f"XCom {shown(key)} is {size:,} bytes, more than the limit of {limit:,}; "
+            "store the data elsewhere and return its address"
+        )
+        self.key = key
+        self.size = size
+        self.limit = limit
+
+
+class CommandError(TreadleError):
+    """A command ended with an exit code other than 0, or by a signal (a negative code)."""
+
+    def __init__(self, exit_code: int, last_line: str) -> None:
+        how = f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
+        tail = f"; its last line was {shown(last_line, 200)}" if last_line else ""
+        super().__init__(f"the command {how}{tail}")
+        self.exit_code = exit_code
+
+
+class NotInTaskError(TreadleError, RuntimeError):
+    """Something that only a running task has was asked for while no task runs in this process."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} is there only while a task runs; call it inside the task's function, not at file level")
+
+
+class TaskEnd(TreadleError):
+    """Raised by a task's own code to end its attempt in a certain state."""
+
+
+class SkipTask(TaskEnd):
+    """End this attempt as skipped."""
+
+
+class FailTask(TaskEnd):
+    """End this task as failed at once: no retry is tried."""
+
+
+class TaskTimeout(BaseException):
+    """The attempt ran longer than its ``execution_timeout``. No Exception, so that ``except Exception`` lets it pass."""

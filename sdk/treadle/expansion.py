@@ -1,0 +1,87 @@
+"""What a mapped task is mapped over, and which items each of its instances gets.
+
+Authoring code builds an :class:`ExpandInput`; its arguments go into the DAG's document, so that the scheduler can
+count the instances; the task runtime asks :meth:`ExpandInput.values_at` for the items of one instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from treadle.document import ExpandArgument, ExpandDocument
+from treadle.resolvable import Resolver
+from treadle.templates import literal
+from treadle.xcom_arg import XComArg
+
+Mappable = list[Any] | tuple[Any, ...] | dict[Any, Any] | XComArg
+"""What ``expand`` can map over. A dict is mapped over its (key, value) pairs."""
+
+KWARGS = "kwargs"
+"""Name of the one argument of ``expand_kwargs`` in the document."""
+
+
+def indexes_of(map_index: int, lengths: Sequence[int]) -> list[int]:
+    """Return the item of each argument that instance ``map_index`` gets; the last argument changes fastest."""
+    found: list[int] = []
+    for length in reversed(lengths):
+        map_index, index = divmod(map_index, length)
+        found.append(index)
+    return found[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandInput:
+    """``kind`` is ``product`` (``expand``: every combination of the arguments' items) or ``kwargs``."""
+
+    kind: Literal["product", "kwargs"]
+    arguments: Mapping[str, Mappable]
+
+    def lengths(self, measure: Callable[[XComArg], int]) -> list[int]:
+        """Return how many items each argument has, in document order; ``measure`` tells for an upstream's result."""
+        return [measure(one) if isinstance(one, XComArg) else len(one) for one in self.arguments.values()]
+
+    def values_at(self, indexes: Sequence[int], resolver: Resolver) -> dict[str, Any]:
+        """Return the arguments of one instance, for ``MappedOperator.unmap``.
+
+        ``indexes`` is ``Workload["expand_index"]``: one number per argument, in document order. Items that came from
+        an upstream task are wrapped in ``literal``, so that nothing in another task's data is taken for a template;
+        items written in the DAG file are left to be rendered.
+
+        Raises:
+            TypeError: an item of ``expand_kwargs`` is no dict.
+        """
+        values = {
+            name: _item(argument, index, resolver)
+            for (name, argument), index in zip(self.arguments.items(), indexes, strict=True)
+        }
+        return values if self.kind == "product" else _kwargs(values[KWARGS], resolver)
+
+    def document(self) -> ExpandDocument:
+        """Return the plain form for the DAG's document."""
+        return ExpandDocument(self.kind, tuple(_argument(name, one) for name, one in self.arguments.items()))
+
+
+def _argument(name: str, value: Mappable) -> ExpandArgument:
+    if isinstance(value, XComArg):
+        return ExpandArgument(name, task_id=value.operator.task_id, key=value.key)
+    return ExpandArgument(name, length=len(value))
+
+
+def _item(argument: Mappable, index: int, resolver: Resolver) -> Any:
+    if isinstance(argument, XComArg):
+        return literal(resolver.item(argument, index))
+    if isinstance(argument, dict):
+        return list(argument.items())[index]
+    return argument[index]
+
+
+def _kwargs(item: Any, resolver: Resolver) -> dict[str, Any]:
+    received = isinstance(item, literal)
+    plain = item.value if isinstance(item, literal) else item
+    if isinstance(plain, XComArg):
+        received, plain = True, plain.resolve(resolver)
+    if not isinstance(plain, Mapping) or not all(isinstance(key, str) for key in plain):
+        raise TypeError(f"expand_kwargs needs dicts with argument names as keys, got {type(plain).__name__}: {plain!r:.200}")
+    return {key: literal(value) if received else value for key, value in plain.items()}

@@ -1,0 +1,39 @@
+"""Operators: what a task does. Each class stands in a module of its own, loaded when it is first named.
+
+DAG files import them from ``treadle`` or from here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from treadle.operators.base import BaseOperator
+    from treadle.operators.bash import BashOperator
+    from treadle.operators.empty import EmptyOperator
+    from treadle.operators.mapped import MappedOperator
+    from treadle.operators.python import PythonOperator
+
+__all__ = ["BaseOperator", "BashOperator", "EmptyOperator", "MappedOperator", "PythonOperator"]
+
+_HOMES = {
+    "BaseOperator": "base",
+    "BashOperator": "bash",
+    "EmptyOperator": "empty",
+    "MappedOperator": "mapped",
+    "PythonOperator": "python",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Lazy (PEP 562): a file with one kind of task does not pay for the imports of all the others.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"treadle.operators.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,67 @@
+"""What a running task may ask of whoever supervises it, and what it hands back.
+
+A worker child asks over its socket (``treadle_worker.child``); ``dag.test()`` asks a supervisor in memory. User code
+never sees a database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class XComQuestion:
+    """Which XComs to fetch. ``map_indexes`` None means all of them, in index order; ids None mean the attempt's own."""
+
+    task_id: str
+    key: str = "return_value"
+    map_indexes: tuple[int, ...] | None = None
+    run_id: str | None = None
+    dag_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class XComFound:
+    """One stored XCom: its map index and its typed JSON text (``treadle.xcom``)."""
+
+    map_index: int
+    value: str
+
+
+class Supervisor(Protocol):
+    """Answers the questions of one attempt."""
+
+    def get_xcoms(self, questions: Sequence[XComQuestion]) -> list[list[XComFound]]:
+        """Return, for each question, what was found, in index order."""
+
+    def get_variable(self, key: str) -> str | None:
+        """Return a variable's text, or None if there is none."""
+
+    def set_variable(self, key: str, value: str, description: str | None) -> None:
+        """Store a variable."""
+
+    def delete_variable(self, key: str) -> None:
+        """Delete a variable, if it is there."""
+
+    def get_connection(self, conn_id: str) -> dict[str, Any] | None:
+        """Return a connection's fields (conn_id, conn_type, host, ...), or None if there is none."""
+
+    def get_previous_success(self) -> dict[str, str | None]:
+        """Return data_interval_start, data_interval_end, start_date and end_date of the previous successful run."""
+
+
+@dataclass(slots=True)
+class AttemptResult:
+    """How an attempt ended in user code. The fields are those of ``treadle_worker.protocol.FinishReport``."""
+
+    outcome: str
+    """success, failed, failed_without_retry or skipped."""
+    error: dict[str, str] | None = None
+    xcoms: list[dict[str, Any]] = field(default_factory=list)
+    """Pushed XComs: {"key", "value" (typed JSON text), "length" (of a list or dict, else None)}."""
+    rendered_fields: dict[str, Any] | None = None
+    rendered_map_index: str | None = None
+    retry_delay_seconds: float | None = None
+    exit_code: int | None = None

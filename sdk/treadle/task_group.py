@@ -1,0 +1,199 @@
+"""Task groups: tasks that are shown folded, share default_args and can stand on either side of ``>>``."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, overload
+
+from treadle.authoring import current_dag, current_group, enter_group, leave_group
+from treadle.document import GroupDocument
+from treadle.errors import DagError, DuplicateIdError
+from treadle.graph import Node
+from treadle.identifiers import checked_group_id
+from treadle.operators.base import BaseOperator
+from treadle.source import site_here
+from treadle.wording import shown
+
+if TYPE_CHECKING:
+    from treadle.dag import DAG
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class TaskGroup(Node):
+    """A group of tasks; ``with TaskGroup("load"):`` puts the tasks made inside into it.
+
+    With ``prefix_group_id`` the ids of its tasks and groups begin with its own id and a dot. ``default_args`` lie
+    over the parent's. With ``add_suffix_on_collision`` a second group of the same id becomes ``id__1`` and so on.
+
+    Raises:
+        DagError: the id cannot be used or is taken, or there is no DAG.
+    """
+
+    def __init__(
+        self,
+        group_id: str,
+        prefix_group_id: bool = True,
+        parent_group: TaskGroup | None = None,
+        dag: DAG | None = None,
+        default_args: Mapping[str, Any] | None = None,
+        tooltip: str = "",
+        doc_md: str | None = None,
+        ui_color: str = "CornflowerBlue",
+        ui_fgcolor: str = "#000",
+        add_suffix_on_collision: bool = False,
+        group_display_name: str = "",
+    ) -> None:
+        self.site = site_here()
+        self.parent_group = parent_group or _open_group(dag)
+        self.dag: DAG = _dag_of(group_id, self.parent_group, dag)
+        if self.parent_group is None:
+            self.parent_group = self.dag.task_group
+        self.label = checked_group_id(group_id, self.site)
+        self.group_id: str | None = self.parent_group.free_group_id(self.label, self.site, add_suffix_on_collision)
+        self.prefix_group_id = prefix_group_id
+        self.default_args = {**self.parent_group.default_args, **(default_args or {})}
+        self.tooltip, self.doc_md = tooltip, doc_md
+        self.ui_color, self.ui_fgcolor = ui_color, ui_fgcolor
+        self.group_display_name = group_display_name
+        self.children: list[BaseOperator | TaskGroup] = []
+        self.parent_group.children.append(self)
+        self.dag.task_groups[self.group_id] = self
+
+    @classmethod
+    def root_of(cls, dag: DAG) -> TaskGroup:
+        """Return the root group of ``dag``, which has no id and holds everything."""
+        root = cls.__new__(cls)
+        root.site = dag.site
+        root.parent_group = root.group_id = root.doc_md = None
+        root.dag, root.label, root.tooltip, root.group_display_name = dag, "", "", ""
+        root.ui_color, root.ui_fgcolor = "CornflowerBlue", "#000"
+        root.prefix_group_id = False
+        root.default_args = dag.default_args
+        root.children = []
+        return root
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this is the DAG's root group."""
+        return self.group_id is None
+
+    def child_id(self, label: str) -> str:
+        """Return the full id of a task or group ``label`` of this group."""
+        prefix = self._prefix
+        return f"{prefix}.{label}" if prefix else label
+
+    @property
+    def _prefix(self) -> str:
+        if self.prefix_group_id and self.group_id:
+            return self.group_id
+        return self.parent_group._prefix if self.parent_group is not None else ""
+
+    def free_group_id(self, label: str, site: tuple[str, int], add_suffix: bool) -> str:
+        """Return the full id for a new group ``label`` inside this one; DuplicateIdError if it is taken."""
+        wanted = self.child_id(label)
+        taken = self.dag.task_groups.get(wanted) or self.dag.task_dict.get(wanted)
+        if taken is None:
+            return wanted
+        if not add_suffix:
+            raise DuplicateIdError("group", wanted, f"DAG {self.dag.dag_id!r}", first=taken.site, site=site)
+        return self.dag.free_id(wanted)
+
+    def tasks(self) -> Iterator[BaseOperator]:
+        """Yield the tasks of this group and the groups inside it, in definition order."""
+        for child in self.children:
+            if isinstance(child, TaskGroup):
+                yield from child.tasks()
+            else:
+                yield child
+
+    @property
+    def roots(self) -> Sequence[BaseOperator]:
+        """The tasks of the group that wait for none of the group."""
+        inside = {task.task_id for task in self.tasks()}
+        return [task for task in self.tasks() if not task.upstream_task_ids & inside]
+
+    @property
+    def leaves(self) -> Sequence[BaseOperator]:
+        """The tasks of the group that none of the group waits for."""
+        inside = {task.task_id for task in self.tasks()}
+        return [task for task in self.tasks() if not task.downstream_task_ids & inside]
+
+    def document(self) -> GroupDocument:
+        """Return the plain form for the DAG's document."""
+        assert self.group_id is not None
+        return GroupDocument(
+            group_id=self.group_id,
+            parent=self.parent_group.group_id if self.parent_group is not None else None,
+            label=self.group_display_name or self.label,
+            tooltip=self.tooltip,
+            doc_md=self.doc_md,
+        )
+
+    def __enter__(self) -> Self:
+        enter_group(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        leave_group()
+
+    def __repr__(self) -> str:
+        return f"task group {shown(self.group_id or '')}"
+
+
+def _open_group(dag: DAG | None) -> TaskGroup | None:
+    group = current_group()
+    return group if group is not None and dag in (None, group.dag) else None
+
+
+def _dag_of(group_id: object, parent: TaskGroup | None, dag: DAG | None) -> DAG:
+    found = parent.dag if parent is not None else dag or current_dag()
+    if found is None:
+        raise DagError(f"task group {shown(group_id)} belongs to no DAG; make it inside 'with DAG(...)' or give dag=")
+    return found
+
+
+class TaskGroupFunction(Generic[P, R]):
+    """A function under ``@task_group``: each call makes a group and calls the function inside it.
+
+    A call returns what the function returns, or the group if that is None.
+    """
+
+    def __init__(self, function: Callable[P, R], arguments: Mapping[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.arguments = dict(arguments)
+
+    def override(self, **arguments: Any) -> TaskGroupFunction[P, R]:
+        """Return the same with other group arguments."""
+        return TaskGroupFunction(self.function, {**self.arguments, **arguments})
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R | TaskGroup:
+        tooltip = inspect.getdoc(self.function) or ""
+        arguments = {
+            "group_id": self.function.__name__, "tooltip": tooltip, "add_suffix_on_collision": True, **self.arguments
+        }  # fmt: skip
+        with TaskGroup(**arguments) as group:
+            result = self.function(*args, **kwargs)
+        return group if result is None else result
+
+
+@overload
+def task_group(function: Callable[P, R], /) -> TaskGroupFunction[P, R]: ...
+@overload
+def task_group(
+    group_id: str | None = None, /, **arguments: Any
+) -> Callable[[Callable[P, R]], TaskGroupFunction[P, R]]: ...
+def task_group(function: Any = None, /, **arguments: Any) -> Any:
+    """Make each call of the decorated function a task group. Takes the arguments of :class:`TaskGroup`.
+
+    The group's id is the function's name unless ``group_id`` says otherwise; a second call gets ``__1`` and so on.
+    """
+    if isinstance(function, str):
+        arguments["group_id"], function = function, None
+    if function is None:
+        return lambda one: TaskGroupFunction(one, arguments)
+    return TaskGroupFunction(function, arguments)

@@ -1,0 +1,129 @@
+"""The contract of timetables, and the plain values that go in and out.
+
+A timetable is asked with the last automated run, the DAG's limits and the present instant, and answers with
+the next run or None. It is pure and holds no state, so that any scheduler, after any crash, gets the same
+answer.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from treadle.document import ScheduleDocument
+from treadle.errors import TreadleError
+
+Catchup = bool | Literal["all", "last", "none"]
+"""Which missed times become runs. ``True``/``"all"``: every one. ``False``/``"last"``: the latest only.
+``"none"``: none that was missed before the DAG was unpaused (case A10).
+"""
+
+
+class InvalidSchedule(TreadleError, ValueError):
+    """Raised when the text or the numbers of a schedule make no timetable."""
+
+    def __init__(self, what: str, found: object, expected: str, advice: str = "") -> None:
+        super().__init__(f"{what} {found!r} {expected}{' ' + advice if advice else ''}")
+        self.what = what
+        self.found = found
+
+
+@dataclass(frozen=True, slots=True)
+class DataInterval:
+    """The span of data that a run covers: ``start`` inclusive, ``end`` exclusive; both aware, in UTC."""
+
+    start: datetime
+    end: datetime
+
+    @classmethod
+    def exact(cls, at: datetime) -> DataInterval:
+        """Return the empty interval at one instant."""
+        return cls(at, at)
+
+
+@dataclass(frozen=True, slots=True)
+class DagRunInfo:
+    """A run to be made: not before ``run_after``; ``logical_date`` is the start of its interval."""
+
+    run_after: datetime
+    data_interval: DataInterval
+    logical_date: datetime
+
+    @classmethod
+    def interval(cls, start: datetime, end: datetime) -> DagRunInfo:
+        """Return the run of the interval, due at its end."""
+        return cls(run_after=end, data_interval=DataInterval(start, end), logical_date=start)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRestriction:
+    """What the DAG allows: its start date, its end date, and what becomes of missed times.
+
+    ``not_before`` matters to ``catchup="none"`` only: the instant at which the DAG was first seen or last
+    unpaused. Times before it are not made up for. Without it, the present instant is taken.
+    """
+
+    earliest: datetime | None = None
+    latest: datetime | None = None
+    catchup: Catchup = False
+    not_before: datetime | None = None
+
+    @property
+    def makes_up_all(self) -> bool:
+        """Return True if every missed time becomes a run."""
+        return self.catchup is True or self.catchup == "all"
+
+    def resumes_at(self, now: datetime, last: DataInterval | None) -> datetime | None:
+        """Return the instant before which "none" makes up for nothing, or None if that is not asked for.
+
+        After a first run a missing ``not_before`` means no bound: a time that is due must not be taken for
+        a missed one merely because the scheduler looked a moment later.
+        """
+        if self.catchup != "none":
+            return None
+        return self.not_before or (now if last is None else None)
+
+
+class Timetable(ABC):
+    """Says when the runs of a DAG are made. Implementations are immutable and may be shared between
+    threads.
+    """
+
+    active_runs_limit: int | None = None
+    """The most runs that may be active at once, whatever the DAG says; None for no limit of its own."""
+
+    can_be_scheduled: bool = True
+    """False if the timetable never makes a run by itself."""
+
+    periodic: bool = True
+    """True if runs repeat, so that a backfill over a span of time has a meaning."""
+
+    @abstractmethod
+    def next_dagrun_info(
+        self,
+        *,
+        last_automated_data_interval: DataInterval | None,
+        restriction: TimeRestriction,
+        now: datetime,
+    ) -> DagRunInfo | None:
+        """Return the run that follows the last automated one, or None if there is none within the
+        restriction.
+
+        The answer may be due already or lie in the future. Its logical date is later than that of the last
+        run.
+        """
+
+    @abstractmethod
+    def infer_manual_data_interval(self, *, run_after: datetime) -> DataInterval:
+        """Return the interval that a manual run at ``run_after`` covers."""
+
+    @property
+    @abstractmethod
+    def summary(self) -> str:
+        """Return the schedule in words for people, with its zone and its policies where they matter."""
+
+    @abstractmethod
+    def to_document(self) -> ScheduleDocument:
+        """Return the plain form, from which ``factory.from_document`` makes an equal timetable."""

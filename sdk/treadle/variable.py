@@ -1,0 +1,73 @@
+"""Variables, as DAG files and tasks read and write them.
+
+A value is looked for in the environment (``TREADLE_VAR_<KEY>``), then with the supervisor of the running attempt,
+which asks the server (or, in ``dag.test()``, the given files and dicts). Nothing is cached: a task sees a change at
+its next read. Values that look secret are registered with the masker when they are fetched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Final
+
+from treadle.errors import OutsideTaskError, VariableNotFoundError, VariableValueError
+from treadle.runtime import current, masking
+
+ENVIRONMENT_PREFIX: Final = "TREADLE_VAR_"
+
+_NOT_SET: Final = object()
+
+
+class Variable:
+    """A named text, kept by the server, that tasks share."""
+
+    @staticmethod
+    def get(key: str, default: Any = _NOT_SET, deserialize_json: bool = False) -> Any:
+        """Return the value of variable ``key``, or ``default`` where there is none.
+
+        Raises:
+            VariableNotFoundError: there is no such variable and no default was given.
+            VariableValueError: ``deserialize_json`` was asked for and the text is not JSON.
+        """
+        text = find(key)
+        if text is None:
+            if default is _NOT_SET:
+                raise VariableNotFoundError(key=key, environment=ENVIRONMENT_PREFIX + key.upper())
+            return default
+        if not deserialize_json:
+            return text
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise VariableValueError(key=key, reason=str(error)) from None
+
+    @staticmethod
+    def set(key: str, value: Any, description: str | None = None, serialize_json: bool = False) -> None:
+        """Store variable ``key``: ``value`` as text, or as JSON with ``serialize_json``."""
+        text = json.dumps(value, indent=2) if serialize_json else str(value)
+        masking.add_variable(key, text)
+        _supervisor("set a variable").set_variable(key, text, description)
+
+    @staticmethod
+    def delete(key: str) -> None:
+        """Delete variable ``key`` if it is there."""
+        _supervisor("delete a variable").delete_variable(key)
+
+
+def find(key: str) -> str | None:
+    """Return the text of variable ``key``, or None if there is none."""
+    text = os.environ.get(ENVIRONMENT_PREFIX + key.upper())
+    if text is None:
+        asked = current.supervisor()
+        text = asked.get_variable(key) if asked is not None else None
+    if text is not None:
+        masking.add_variable(key, text)
+    return text
+
+
+def _supervisor(act: str) -> Any:
+    asked = current.supervisor()
+    if asked is None:
+        raise OutsideTaskError(act=act)
+    return asked

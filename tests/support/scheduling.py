@@ -1,0 +1,131 @@
+"""A scheduler in the test's own process: documents put straight into the database, beats run by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from bench.instant import InstantExecutor, Outcome, success
+from sqlalchemy import Connection, insert, select, update
+
+from treadle import document as documents
+from treadle.document import DagDocument, TaskDocument
+from treadle_metadata import runs
+from treadle_metadata.clock import ManualClock
+from treadle_metadata.connection import Database
+from treadle_metadata.settings import Settings
+from treadle_metadata.statements import rows
+from treadle_metadata.tables import dag, dag_version
+from treadle_scheduler.context import Context
+from treadle_scheduler.loop import Loop
+
+
+def a_dag(dag_id: str, *tasks: TaskDocument, **changes: Any) -> DagDocument:
+    """Return a DAG document with these tasks (in topological order)."""
+    return DagDocument(dag_id=dag_id, tasks=tasks, **changes)
+
+
+def install(connection: Connection, document: DagDocument, *, now: datetime, **columns: Any) -> None:
+    """Store a DAG version as the DAG processor would, unpaused."""
+    version = connection.execute(
+        insert(dag_version)
+        .values(
+            dag_id=document.dag_id,
+            number=1,
+            hash=documents.digest(document),
+            document=documents.to_json(document),
+            code="",
+            file_hash="",
+            created_at=now,
+        )
+        .returning(dag_version.c.id)
+    ).scalar_one()
+    values = {
+        "dag_id": document.dag_id,
+        "file": f"{document.dag_id}.py",
+        "version_id": version,
+        "is_paused": False,
+        "max_active_runs": document.max_active_runs,
+        "max_active_tasks": document.max_active_tasks,
+        "created_at": now,
+    }
+    connection.execute(insert(dag).values(values | columns))
+
+
+class TestScheduler:
+    """One scheduler with an executor that ends every attempt at once, as ``outcome`` says."""
+
+    __test__ = False
+
+    def __init__(self, database: Database, settings: Settings, clock: ManualClock, outcome: Outcome = success) -> None:
+        self.database = database
+        self.clock = clock
+        self.executor = InstantExecutor(database, replace(settings, executor="instant"), outcome, clock)
+        self.context = Context(database, clock, self.executor.settings, {"instant": self.executor})
+        self.loop = Loop(self.context)
+
+    def install(self, document: DagDocument, **columns: Any) -> None:
+        """Store a DAG."""
+        with self.database.begin() as connection:
+            install(connection, document, now=self.clock.now(), **columns)
+
+    def trigger(self, dag_id: str, **arguments: Any) -> str:
+        """Make a manual run and return its run id."""
+        with self.database.begin() as connection:
+            return str(runs.trigger_run(connection, dag_id, now=self.clock.now(), **arguments)["run_id"])
+
+    def beats(self, most: int = 50) -> None:
+        """Run beats until one finds nothing to do at this moment."""
+        for _ in range(most):
+            before = self._marks()
+            self.loop.wake(everywhere=True)
+            self.loop.beat()
+            if self._marks() == before:
+                return
+        raise AssertionError(f"the scheduler was not at rest after {most} beats")
+
+    def _marks(self) -> tuple[Any, ...]:
+        with self.database.begin() as connection:
+            return tuple(
+                tuple(row.items())
+                for row in rows(
+                    connection,
+                    """
+                    SELECT 'r', id, state, clear_number, NULL::int AS n FROM dag_run
+                    UNION ALL SELECT 't', id, state, try_number, NULL FROM task_instance ORDER BY 1, 2
+                    """,
+                )
+            )
+
+    def run_states(self, dag_id: str) -> dict[str, str]:
+        """Return each run's state by run id."""
+        found = self._select("SELECT run_id, state FROM dag_run WHERE dag_id = %(dag_id)s ORDER BY id", dag_id=dag_id)
+        return {row["run_id"]: row["state"] for row in found}
+
+    def task_states(self, run_id: str) -> dict[str, str]:
+        """Return the states of a run's instances by task id, with the index where there is one."""
+        found = self._select(
+            """
+            SELECT task_id || CASE WHEN map_index < 0 THEN '' ELSE format('[%%s]', map_index) END AS name, state
+            FROM task_instance WHERE dag_run_id = (SELECT id FROM dag_run WHERE run_id = %(run_id)s)
+            ORDER BY id
+            """,
+            run_id=run_id,
+        )
+        return {row["name"]: row["state"] for row in found}
+
+    def _select(self, sql: Any, **parameters: Any) -> list[Mapping[str, Any]]:
+        with self.database.begin() as connection:
+            return list(rows(connection, sql, parameters))
+
+    def set_dag(self, dag_id: str, **columns: Any) -> None:
+        """Change a DAG's row."""
+        with self.database.begin() as connection:
+            connection.execute(update(dag).where(dag.c.dag_id == dag_id).values(columns))
+
+    def versions(self) -> list[int]:
+        """Return all version ids."""
+        with self.database.begin() as connection:
+            return list(connection.execute(select(dag_version.c.id)).scalars())

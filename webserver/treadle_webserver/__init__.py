@@ -1,0 +1,1 @@
+"""The web server: the REST API under ``/api/v2`` (design section 9)."""

@@ -1,0 +1,74 @@
+"""Wraps the whole application: bounds the size of bodies, refuses NUL in addresses, and forbids caching (case F15)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.datastructures import MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LARGEST_BODY: Final = 4 * 1024 * 1024
+_HEADERS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+
+
+class _BodyTooLargeError(Exception):
+    pass
+
+
+class Limits:
+    """ASGI middleware; plain, since Starlette's function form would copy every response through a task."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        refusal = _refusal(scope)
+        if refusal is not None:
+            await refusal(scope, receive, send_with_headers)
+            return
+        try:
+            await self._app(scope, _bounded(receive), send_with_headers)
+        except _BodyTooLargeError:
+            if not started:
+                await _too_large()(scope, receive, send_with_headers)
+
+
+def _refusal(scope: Scope) -> JSONResponse | None:
+    if "\0" in scope["path"] or b"%00" in scope.get("query_string", b""):
+        return JSONResponse({"detail": "the address holds a NUL character"}, 422)
+    for name, value in scope["headers"]:
+        if name == b"content-length" and (not value.isdigit() or int(value) > LARGEST_BODY):
+            return _too_large()
+    return None
+
+
+def _bounded(receive: Receive) -> Receive:
+    received = 0
+
+    async def receive_bounded() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > LARGEST_BODY:
+            raise _BodyTooLargeError
+        return message
+
+    return receive_bounded
+
+
+def _too_large() -> JSONResponse:
+    return JSONResponse({"detail": f"the body is larger than {LARGEST_BODY} bytes"}, 413)

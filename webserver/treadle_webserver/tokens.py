@@ -1,0 +1,80 @@
+"""Login tokens: signed JWTs that name an account and its ``token_version`` (cases F2, F13)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+import jwt
+
+from treadle_metadata.settings import SettingsError
+
+ALGORITHM: Final = "HS256"
+AUDIENCE: Final = "treadle-api"
+SHORTEST_SECRET: Final = 32
+_FEWEST_DISTINCT: Final = 8
+_LONGEST_TOKEN: Final = 4096
+
+
+class InvalidTokenError(Exception):
+    """The token is malformed, not ours, or expired; ``str()`` is for the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Whom a token names; it counts only while the account still has that ``token_version``."""
+
+    username: str
+    token_version: int
+
+
+class Tokens:
+    """Makes and reads login tokens.
+
+    Raises:
+        SettingsError: the secret is too short, or repeats few characters as well-known defaults do.
+    """
+
+    def __init__(self, secret: str, lifetime_seconds: int) -> None:
+        if len(secret) < SHORTEST_SECRET or len(set(secret)) < _FEWEST_DISTINCT:
+            raise SettingsError(
+                f"setting jwt_secret must hold at least {SHORTEST_SECRET} characters, hard to guess; make one with: "
+                "python -c 'import secrets; print(secrets.token_urlsafe(48))'"
+            )
+        self._secret = secret
+        self._lifetime = timedelta(seconds=lifetime_seconds)
+
+    def issue(self, claim: Claim, *, now: datetime) -> str:
+        """Return a token for ``claim`` that expires after the setting ``token_seconds``."""
+        content = {
+            "sub": claim.username,
+            "ver": claim.token_version,
+            "aud": AUDIENCE,
+            "iat": int(now.timestamp()),
+            "exp": int((now + self._lifetime).timestamp()),
+        }
+        return jwt.encode(content, self._secret, algorithm=ALGORITHM)
+
+    def read(self, token: str, *, now: datetime) -> Claim:
+        """Return whom ``token`` names.
+
+        Raises:
+            InvalidTokenError: it is malformed, signed by someone else, or expired.
+        """
+        if len(token) > _LONGEST_TOKEN:
+            raise InvalidTokenError("Invalid token")
+        try:
+            # The expiry is compared below, with the injected clock.
+            content = jwt.decode(
+                token,
+                self._secret,
+                algorithms=[ALGORITHM],
+                audience=AUDIENCE,
+                options={"require": ["sub", "ver", "exp", "aud"], "verify_exp": False, "verify_iat": False},
+            )
+        except jwt.InvalidTokenError as error:
+            raise InvalidTokenError("Invalid token") from error
+        if content["exp"] <= now.timestamp():
+            raise InvalidTokenError("Token Expired")
+        return Claim(content["sub"], content["ver"])

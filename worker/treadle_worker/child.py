@@ -1,0 +1,116 @@
+"""The task child: receives workloads over its socket, runs them, and answers with finishes.
+
+Called by a fork server right after the fork, in the child; it returns when the process may end. It holds no
+credential. Until the host says ``go``, no user code of the attempt runs. If the host is gone, the child ends; if the
+child dies in any way, the host learns it from the fork server's ``wait4``.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import resource
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from treadle.runtime.masking import MASKER
+from treadle.runtime.run_task import Limits, run_attempt
+from treadle.runtime.supervisor import AttemptResult
+from treadle_worker.child_supervisor import ChildSupervisor
+from treadle_worker.forker import LOST_HOST
+from treadle_worker.frames import FrameStream, Message
+from treadle_worker.loading import DagFileError, pick_dag
+from treadle_worker.output_streams import Capture
+from treadle_worker.protocol import Workload
+from treadle_worker.task_log import TaskLog, timestamp
+
+FindDags = Callable[[str], Mapping[str, Any]]
+"""Gives the DAGs of a file: those imported before the fork (template), or imported now (fork of the zygote)."""
+
+
+def serve_attempts(descriptors: list[int], find_dags: FindDags) -> None:
+    """Run workloads, one after the other, until the host closes the socket or says that one is the last."""
+    channel, out, err = descriptors
+    os.dup2(out, 1)
+    os.dup2(err, 2)
+    os.close(out)
+    os.close(err)
+    _reseed()
+    stream = FrameStream(socket.socket(fileno=channel))
+    callbacks = atexit._ncallbacks()
+    order = stream.receive()
+    while order is not None:
+        if not order["go"] and stream.receive() is None:
+            break
+        _run_one(stream, order, find_dags)
+        order = None if order["last"] else stream.receive()
+    if atexit._ncallbacks() != callbacks:
+        atexit._run_exitfuncs()
+
+
+def _reseed() -> None:
+    # Python's own generator reseeds itself after a fork; numpy's would give every attempt the same numbers.
+    random = sys.modules.get("numpy.random")
+    if random is not None:
+        random.seed()
+
+
+def _run_one(stream: FrameStream, order: Message, find_dags: FindDags) -> None:
+    MASKER.clear()
+    log = TaskLog(order["log"], MASKER.mask)
+    capture = Capture(log)
+    before = _usage()[0]
+    result = _attempt(stream, order, find_dags)
+    capture.end()
+    log.close()
+    cpu_seconds, peak = _usage()
+    facts = {
+        "kind": "finish",
+        "attempt_id": order["workload"]["attempt_id"],
+        "ended_at": timestamp(),
+        "cpu_seconds": round(cpu_seconds - before, 6),
+        "peak_rss_bytes": peak,
+    }
+    try:
+        _send_result(stream, facts, result)
+    except OSError:
+        os._exit(LOST_HOST)
+
+
+def _send_result(stream: FrameStream, facts: Message, result: AttemptResult) -> None:
+    try:
+        stream.send(facts | asdict(result))
+    except (TypeError, ValueError, RecursionError) as error:
+        stream.send(facts | asdict(_failure("protocol", error, "the result of the attempt could not be sent: ")))
+
+
+def _attempt(stream: FrameStream, order: Message, find_dags: FindDags) -> AttemptResult:
+    workload: Workload = order["workload"]
+    supervisor = ChildSupervisor(stream, workload)
+    try:
+        dag = pick_dag(find_dags(workload["file"]), workload["dag_id"], workload["file"])
+        return run_attempt(dag, workload["task_id"], workload, supervisor, Limits(**order["limits"]))
+    except DagFileError as error:
+        return _failure("import", error)
+    except BaseException as error:
+        return _failure("protocol", error, "the task runtime itself failed: ")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _failure(kind: str, error: BaseException, prefix: str = "") -> AttemptResult:
+    text = "".join(traceback.format_exception(error))
+    facts = {"kind": kind, "type": type(error).__name__, "message": f"{prefix}{error}", "traceback": text}
+    return AttemptResult(outcome="failed", error=facts)
+
+
+def _usage() -> tuple[float, int]:
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+    return seconds, max(own.ru_maxrss, children.ru_maxrss) * 1024

@@ -1,0 +1,95 @@
+"""A task child's way to ask for XComs, variables and connections: over its socket, through the host.
+
+One question at a time per child; threads of a task wait for each other. An answer that cannot come (the host is gone,
+the socket was closed by the task) is an :class:`errors.SupervisorError` in user code, never a hang.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from treadle.runtime import masking
+from treadle.runtime.supervisor import XComFound, XComQuestion
+from treadle_worker.frames import FrameStream
+from treadle_worker.protocol import Workload
+
+
+class SupervisorError(RuntimeError):
+    """A question of a task could not be answered; the text says why."""
+
+
+class ChildSupervisor:
+    """Answers the questions of one attempt (``treadle.runtime.supervisor.Supervisor``)."""
+
+    def __init__(self, stream: FrameStream, workload: Workload) -> None:
+        self._stream = stream
+        self._workload = workload
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def get_xcoms(self, questions: Sequence[XComQuestion]) -> list[list[XComFound]]:
+        """Return, for each question, what was found, in index order."""
+        items = [
+            {
+                "task_id": one.task_id,
+                "key": one.key,
+                "map_indexes": None if one.map_indexes is None else list(one.map_indexes),
+                "run_id": one.run_id,
+                "dag_id": one.dag_id,
+            }
+            for one in questions
+        ]
+        found = self._ask("get_xcoms", {"items": items})
+        return [[XComFound(row["map_index"], row["value"]) for row in rows] for rows in found]
+
+    def get_variable(self, key: str) -> str | None:
+        """Return a variable's text, or None if there is none."""
+        value: str | None = self._ask("get_variable", {"key": key})
+        if value is not None:
+            masking.add_variable(key, value)
+        return value
+
+    def set_variable(self, key: str, value: str, description: str | None) -> None:
+        """Store a variable."""
+        self._ask("set_variable", {"key": key, "value": value, "description": description})
+
+    def delete_variable(self, key: str) -> None:
+        """Delete a variable, if it is there."""
+        self._ask("delete_variable", {"key": key})
+
+    def get_connection(self, conn_id: str) -> dict[str, Any] | None:
+        """Return a connection's fields, or None if there is none; its secrets are masked in this attempt's log."""
+        fields: dict[str, Any] | None = self._ask("get_connection", {"conn_id": conn_id})
+        if fields is not None:
+            masking.add_connection(fields)
+        return fields
+
+    def get_previous_success(self) -> dict[str, str | None]:
+        """Return data_interval_start, data_interval_end, start_date and end_date of the previous successful run."""
+        facts: dict[str, str | None] = self._ask("get_previous_success", {})
+        return facts
+
+    def _ask(self, op: str, args: dict[str, Any]) -> Any:
+        workload = self._workload
+        with self._lock:
+            self._last += 1
+            number = self._last
+            question = {
+                "kind": "request",
+                "id": number,
+                "attempt_id": workload["attempt_id"],
+                "op": op,
+                "args": args,
+            }
+            try:
+                self._stream.send(question)
+                reply = self._stream.receive()
+            except OSError as error:
+                raise SupervisorError(f"{op} got no answer: the connection to the runner host broke ({error})") from error
+        if reply is None:
+            raise SupervisorError(f"{op} got no answer: the runner host is gone")
+        if "error" in reply:
+            raise SupervisorError(f"{op} was refused: {reply['error']}")
+        return reply["result"]

@@ -1,0 +1,165 @@
+"""From how a process ended to the report of its attempt. Pure: no process, no socket, no clock.
+
+Called by the host. A child's own word counts first; without it the exit status decides, read in the light of what the
+host itself did to the process (terminated it, ended it for its time limit, saw it close its socket).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, get_args
+
+from treadle_worker.protocol import AttemptError, ErrorKind, FinishReport, Outcome, Workload
+
+OUTCOMES: Final = frozenset(get_args(Outcome))
+ERROR_KINDS: Final = frozenset(get_args(ErrorKind))
+_LONGEST_MESSAGE: Final = 16 * 1024
+_LONGEST_TRACEBACK: Final = 256 * 1024
+
+
+class Cause(StrEnum):
+    """What the host did to a process before it ended."""
+
+    NOTHING = "nothing"
+    TERMINATED = "terminated"
+    TIMEOUT = "timeout"
+    DISCONNECTED = "disconnected"
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How the kernel says that a process ended: the status of ``wait4``, CPU seconds and peak memory."""
+
+    status: int
+    cpu_seconds: float | None
+    peak_rss_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where and when an attempt ran."""
+
+    hostname: str
+    pid: int | None
+    started_at: str
+    ended_at: str
+
+
+def report_of_child(workload: Workload, place: Place, message: Mapping[str, Any]) -> FinishReport:
+    """Return the report of an attempt whose child sent ``message``; what it says about other attempts is ignored."""
+    outcome, error = message.get("outcome"), message.get("error")
+    if outcome not in OUTCOMES:
+        sentence = f"the task process reported the outcome {outcome!r}; expected one of {', '.join(sorted(OUTCOMES))}"
+        return report_of_error(workload, place, _error("protocol", "BadReport", sentence))
+    if error is not None:
+        error = _checked_error(error)
+    report = _report(workload, place, outcome, error)
+    report["exit_code"] = _number(message.get("exit_code"), int)
+    report["cpu_seconds"] = _number(message.get("cpu_seconds"), float)
+    report["peak_rss_bytes"] = _number(message.get("peak_rss_bytes"), int)
+    report["retry_delay_seconds"] = _number(message.get("retry_delay_seconds"), float)
+    report["xcoms"] = message.get("xcoms") or []
+    report["rendered_fields"] = message.get("rendered_fields")
+    report["rendered_map_index"] = message.get("rendered_map_index")
+    return report
+
+
+def report_of_exit(workload: Workload, place: Place, end: Exit, cause: Cause, reason: str) -> FinishReport:
+    """Return the report of an attempt whose process ended without one. ``reason`` explains a cause other than nothing."""
+    report = report_of_error(workload, place, _error_of_exit(end, cause, reason))
+    if os.WIFSIGNALED(end.status):
+        report["signal"] = os.WTERMSIG(end.status)
+    else:
+        report["exit_code"] = os.waitstatus_to_exitcode(end.status)
+    report["cpu_seconds"] = end.cpu_seconds
+    report["peak_rss_bytes"] = end.peak_rss_bytes
+    return report
+
+
+def report_of_error(workload: Workload, place: Place, error: AttemptError) -> FinishReport:
+    """Return the report of an attempt that failed before or outside of user code."""
+    return _report(workload, place, "failed", error)
+
+
+def error_of(kind: ErrorKind, name: str, message: str, traceback: str | None = None) -> AttemptError:
+    """Return an error with its texts cut to what the server stores."""
+    error: AttemptError = {"kind": kind, "type": name, "message": message[:_LONGEST_MESSAGE]}
+    if traceback:
+        error["traceback"] = traceback[-_LONGEST_TRACEBACK:]
+    return error
+
+
+_error = error_of
+
+
+def _error_of_exit(end: Exit, cause: Cause, reason: str) -> AttemptError:
+    if cause is Cause.TERMINATED:
+        return _error("terminated", "Terminated", f"the attempt was ended: {reason}")
+    if cause is Cause.TIMEOUT:
+        return _error("timeout", "TaskTimeout", reason)
+    if cause is Cause.DISCONNECTED:
+        return _error("protocol", "Disconnected", reason)
+    if not os.WIFSIGNALED(end.status):
+        code = os.waitstatus_to_exitcode(end.status)
+        sentence = f"the task process ended with exit code {code} before it reported a result (os._exit, or a crash)"
+        return _error("exit", "ProcessExit", sentence)
+    number = os.WTERMSIG(end.status)
+    name = _signal_name(number)
+    if number == signal.SIGKILL:
+        peak = _mebibytes(end.peak_rss_bytes)
+        sentence = f"the task process was killed by signal 9 ({name}), probably out of memory; peak RSS {peak}"
+        return _error("out_of_memory", "Killed", sentence)
+    return _error("signal", name, f"the task process was killed by signal {number} ({name})")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _mebibytes(count: int | None) -> str:
+    return "unknown" if count is None else f"{count / 2**20:.0f} MiB"
+
+
+def _checked_error(error: Any) -> AttemptError:
+    if not isinstance(error, Mapping):
+        return _error("protocol", "BadReport", f"the task process reported an error that is no object: {error!r}")
+    kind = error.get("kind")
+    return _error(
+        kind if kind in ERROR_KINDS else "exception",
+        str(error.get("type", "Exception")),
+        str(error.get("message", "")),
+        error.get("traceback"),
+    )
+
+
+def _number(value: Any, kind: type) -> Any:
+    return kind(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _report(workload: Workload, place: Place, outcome: Outcome, error: AttemptError | None) -> FinishReport:
+    return {
+        "attempt_id": workload["attempt_id"],
+        "task_instance_id": workload["task_instance_id"],
+        "month": workload["month"],
+        "outcome": outcome,
+        "started_at": place.started_at,
+        "ended_at": place.ended_at,
+        "hostname": place.hostname,
+        "pid": place.pid,
+        "exit_code": None,
+        "signal": None,
+        "peak_rss_bytes": None,
+        "cpu_seconds": None,
+        "error": error,
+        "xcoms": [],
+        "rendered_fields": None,
+        "rendered_map_index": None,
+        "retry_delay_seconds": None,
+    }

@@ -1,0 +1,143 @@
+"""What a runner host and an executor say to each other, and what a task child says to its host.
+
+Every message is one frame: four bytes of big-endian length, then UTF-8 JSON. All messages are dicts with a ``kind``.
+The executor sends *orders* to the host (``run``, ``answers``, ``reply``, ``terminate``, ``shutdown``); the host sends
+*reports* (``hello``, ``starts``, ``finishes``, ``heartbeats``, ``request``). Starts, finishes and heartbeats are
+lists: whatever gathered while the last frame was being written goes into the next, and nothing ever waits to fill one
+(design section 3.5). Each item names its attempt; anything that names an older attempt is refused by the server.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, NotRequired, TypedDict
+
+MAX_FRAME: Final = 256 * 1024 * 1024
+"""Bytes; a longer frame is a broken peer."""
+
+Outcome = Literal["success", "failed", "failed_without_retry", "skipped"]
+"""How an attempt ended. ``failed`` may be retried; the server decides, the worker only reports."""
+
+ErrorKind = Literal[
+    "exception", "exit", "signal", "timeout", "out_of_memory", "terminated", "lost", "import", "protocol"
+]
+
+
+class RunFacts(TypedDict):
+    """The facts of the run that an attempt belongs to. Times are ISO 8601 in UTC or None."""
+
+    run_id: str
+    run_type: str
+    logical_date: str | None
+    data_interval_start: str | None
+    data_interval_end: str | None
+    run_after: str
+    start_date: str | None
+    conf: dict[str, Any]
+    triggered_by: str
+    clear_number: int
+
+
+class Workload(TypedDict):
+    """One attempt to run. ``file`` is relative to the dags folder, ``log_path`` to the logs folder."""
+
+    attempt_id: str
+    task_instance_id: int
+    month: str
+    dag_id: str
+    task_id: str
+    map_index: int
+    try_number: int
+    max_tries: int
+    file: str
+    file_hash: str
+    version: str
+    queue: str
+    pool: str
+    isolation: str
+    execution_timeout_seconds: float | None
+    executor_config: dict[str, Any]
+    log_path: str
+    expand_index: NotRequired[list[int]]
+    run: RunFacts
+
+
+class AttemptError(TypedDict):
+    """Why an attempt failed, for people: one sentence, and the traceback where there is one."""
+
+    kind: ErrorKind
+    type: str
+    message: str
+    traceback: NotRequired[str]
+
+
+class PushedXCom(TypedDict):
+    """One XCom that an attempt pushed: its typed JSON text and, for a list or dict, its length."""
+
+    key: str
+    value: str
+    length: int | None
+
+
+class StartReport(TypedDict):
+    """The attempt is about to run user code; it waits for the answer."""
+
+    attempt_id: str
+    task_instance_id: int
+    month: str
+    hostname: str
+    started_at: str
+
+
+class StartAnswer(TypedDict):
+    """``accepted`` False: a newer attempt or a person overtook this one; its code must not run."""
+
+    attempt_id: str
+    accepted: bool
+    reason: str
+
+
+class FinishReport(TypedDict):
+    """The attempt is over. The server stores XComs, error and state in one transaction."""
+
+    attempt_id: str
+    task_instance_id: int
+    month: str
+    outcome: Outcome
+    started_at: str | None
+    ended_at: str
+    hostname: str
+    pid: int | None
+    exit_code: int | None
+    signal: int | None
+    peak_rss_bytes: int | None
+    cpu_seconds: float | None
+    error: AttemptError | None
+    xcoms: list[PushedXCom]
+    rendered_fields: dict[str, Any] | None
+    rendered_map_index: str | None
+    retry_delay_seconds: float | None
+
+
+class Heartbeat(TypedDict):
+    """The attempt is alive."""
+
+    attempt_id: str
+    task_instance_id: int
+    month: str
+
+
+class Request(TypedDict):
+    """A question of a task child, answered by a ``reply`` with the same ``id``.
+
+    ``op`` and ``args``: ``get_xcoms`` {"items": [{"task_id", "key", "map_indexes": list | None, "run_id": str | None,
+    "dag_id": str | None}]}; ``get_variable`` {"key"}; ``set_variable`` {"key", "value", "description"};
+    ``delete_variable`` {"key"}; ``get_connection`` {"conn_id"}; ``get_previous_success`` {}.
+    A reply carries ``result``, or ``error`` with one sentence.
+    """
+
+    id: int
+    attempt_id: str
+    task_instance_id: int
+    month: str
+    op: str
+    args: dict[str, Any]

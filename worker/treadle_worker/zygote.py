@@ -1,0 +1,111 @@
+"""The zygote and the templates: processes that have imported something and fork on the host's order.
+
+``python -m treadle_worker.zygote FD CONFIG`` is exec'ed by the host with its scrubbed environment, so it never shared
+memory with a credential. It imports the SDK's task runtime and no user code. For each DAG file version it forks a
+template, which imports that file once and then forks one child per attempt. A template whose import fails says why
+and ends; one whose import left threads running says so and ends, and the zygote's own children import the file instead.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from typing import Any, Final
+
+from treadle_worker.child import serve_attempts
+from treadle_worker.config import HostConfig
+from treadle_worker.forker import Forker, Order
+from treadle_worker.loading import DagFileError, LoadedFile, load_dag_file
+from treadle_worker.system import threads_of_this_process
+
+_STALE_CHECK_SECONDS: Final = 0.5
+
+
+def main(arguments: list[str]) -> None:
+    """Serve as the zygote on descriptor ``arguments[0]``."""
+    control = socket.socket(fileno=int(arguments[0]))
+    control.set_inheritable(False)
+    config = HostConfig.from_text(arguments[1])
+    sys.path.insert(0, config.dags_folder)
+
+    def template(order: Order, descriptors: list[int]) -> None:
+        serve_template(socket.socket(fileno=descriptors[0]), order["file"], config)
+
+    def child(_: Order, descriptors: list[int]) -> None:
+        def find_dags(file: str) -> Mapping[str, Any]:
+            signal.signal(signal.SIGALRM, _import_took_too_long)
+            signal.setitimer(signal.ITIMER_REAL, config.import_seconds)
+            try:
+                return load_dag_file(file, config.dags_folder).dags
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+
+        serve_attempts(descriptors, find_dags)
+
+    gc.collect()
+    gc.freeze()
+    Forker(control, {"template": template, "child": child}).serve()
+
+
+def _import_took_too_long(*_: object) -> None:
+    raise DagFileError("the import of the DAG file exceeded its time limit (setting parse_timeout_seconds)")
+
+
+def serve_template(control: socket.socket, file: str, config: HostConfig) -> None:
+    """Import ``file``, then fork a child per order. Returns when the host lets go of this template."""
+    forker = Forker(control, {"child": lambda _, descriptors: serve_attempts(descriptors, lambda _: loaded.dags)})
+    try:
+        loaded = load_dag_file(file, config.dags_folder)
+    except BaseException as error:
+        text = "".join(traceback.format_exception(error.__cause__ or error))
+        forker.report({"failed": str(error), "type": type(error).__name__, "traceback": text})
+        return
+    if _threads_stay():
+        forker.report({"threads": True})
+        return
+    gc.collect()
+    gc.freeze()
+    forker.refuse = _Staleness(loaded).reason
+    forker.report({"ready": True})
+    forker.serve()
+
+
+def _threads_stay() -> bool:
+    """Tell whether a fork would lose threads. Libraries that end their threads before a fork (OpenBLAS) are fine."""
+    if threads_of_this_process() == 1:
+        return False
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return threads_of_this_process() > 1
+
+
+class _Staleness:
+    """Notices that a module which the DAG file imports from the dags folder was edited.
+
+    The DAG file itself is covered by its hash, which names the template; the modules beside it are not.
+    """
+
+    def __init__(self, loaded: LoadedFile) -> None:
+        self._loaded = loaded
+        self._checked = time.monotonic()
+        self._reason: str | None = None
+
+    def reason(self) -> str | None:
+        """Return why this template must not be used any more, or None. Looks at the disk twice a second at most."""
+        now = time.monotonic()
+        if now - self._checked > _STALE_CHECK_SECONDS and self._reason is None:
+            self._checked = now
+            self._reason = self._loaded.changed()
+        return self._reason
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
