@@ -37,7 +37,7 @@ class Command(click.Command):
         super().__init__(*args, **kwargs)
         self.examples = tuple(examples)
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
         """Write the examples."""
         _write_examples(self.examples, formatter)
 
@@ -51,7 +51,7 @@ class Group(click.Group):
         super().__init__(*args, **kwargs)
         self.examples = tuple(examples)
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
         """Write the examples."""
         _write_examples(self.examples, formatter)
 
@@ -74,19 +74,19 @@ class LazyGroup(Group):
         super().__init__(*args, **kwargs)
         self.table = table
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
         """Return the names in the order of the table."""
         return list(self.table)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's)
         """Import and return the command, or None if there is none of this name."""
         entry = self.table.get(cmd_name)
         if entry is None:
             return None
         module, _, attribute = entry.target.partition(":")
-        return cast(click.Command, getattr(importlib.import_module(module), attribute))
+        return cast("click.Command", getattr(importlib.import_module(module), attribute))
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
         """Write names and one-line helps from the table, by section, without importing any command."""
         for section in dict.fromkeys(entry.section for entry in self.table.values()):
             with formatter.section(section):

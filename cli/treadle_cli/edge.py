@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import getpass
+import os
 import sys
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import click
@@ -11,16 +14,14 @@ import click
 from treadle_metadata import settings as settings_module
 from treadle_metadata.settings import Settings
 
-SETTINGS_HELP = "treadle config list"
 
-
-def settings() -> Settings:
-    """Return the settings of this process.
+def settings(**overrides: Any) -> Settings:
+    """Return the settings of this process; ``overrides`` come from the command line, None meaning not given.
 
     Raises:
         SettingsError: a setting is unknown or unusable.
     """
-    return settings_module.load()
+    return settings_module.load(**overrides)
 
 
 def now() -> datetime:
@@ -28,18 +29,16 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class Moment(click.ParamType):
-    """A date or time in ISO 8601; without an offset it is in the zone of the setting ``timezone``."""
+class Moment(click.ParamType[datetime]):
+    """A date or time in ISO 8601; without an offset it stays naive, for ``localised`` to give it the DAG's zone."""
 
     name = "date"
 
     def __init__(self, *, end_of_day: bool = False) -> None:
         self.end_of_day = end_of_day
 
-    def convert(
-        self, value: str | datetime, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime:
-        """Read ``value``; a bare date is its first instant, or its last second when it ends a range."""
+    def convert(self, value: str | datetime, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Read ``value``; a bare date is its first instant, or its last when it ends a range."""
         if isinstance(value, datetime):
             return value
         try:
@@ -47,8 +46,15 @@ class Moment(click.ParamType):
         except ValueError:
             self.fail(f"{value!r} is not a date: expected 2026-03-01 or 2026-03-01T06:00:00+01:00", param, ctx)
         if self.end_of_day and _is_bare_date(value):
-            moment = moment.replace(hour=23, minute=59, second=59)
-        return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(settings().timezone))
+            return datetime.combine(moment, time.max)
+        return moment
+
+
+def localised(moment: datetime | None, zone: str) -> datetime | None:
+    """Return ``moment`` as an instant: a naive one is a wall-clock time in ``zone``."""
+    if moment is None or moment.tzinfo is not None:
+        return moment
+    return moment.replace(tzinfo=ZoneInfo(zone))
 
 
 def _is_bare_date(value: str) -> bool:
@@ -57,6 +63,14 @@ def _is_bare_date(value: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def actor() -> str:
+    """Return who is named in the audit log: the command line and the account of the operating system."""
+    try:
+        return f"cli:{getpass.getuser()}"
+    except (KeyError, OSError):
+        return f"cli:{os.getuid()}"
 
 
 def confirm(question: str, *, yes: bool) -> None:

@@ -23,6 +23,10 @@ class CliError(Exception):
     """A command cannot do what was asked; ``str()`` is the line for the user."""
 
 
+class StoppedWaiting(CliError):
+    """The user pressed Ctrl-C while a command waited."""
+
+
 def sentence(error: Exception) -> str:
     """Return the line for ``error``: its own text if it is one of ours, else what broke and how to see where."""
     if any(kind.__module__ in _KNOWN for kind in type(error).__mro__) or isinstance(error, OSError):

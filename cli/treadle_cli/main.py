@@ -28,11 +28,15 @@ COMMANDS: Final = {
         "treadle_cli.commands.connections:connections", "Addresses and credentials of other systems.", _DRAWN_ON
     ),
     "standalone": Entry(
-        "treadle_cli.commands.daemons:standalone", "Everything on this machine, database included.", _SERVICE
+        "treadle_cli.commands.daemons.standalone:standalone", "Everything on this machine, database included.", _SERVICE
     ),
-    "scheduler": Entry("treadle_cli.commands.daemons:scheduler", "The scheduler and its executors.", _SERVICE),
-    "dag-processor": Entry("treadle_cli.commands.daemons:dag_processor", "Reads DAG files as they change.", _SERVICE),
-    "webserver": Entry("treadle_cli.commands.daemons:webserver", "The REST API.", _SERVICE),
+    "scheduler": Entry(
+        "treadle_cli.commands.daemons.scheduler:scheduler", "The scheduler and its executors.", _SERVICE
+    ),
+    "dag-processor": Entry(
+        "treadle_cli.commands.daemons.dag_processor:dag_processor", "Reads DAG files as they change.", _SERVICE
+    ),
+    "webserver": Entry("treadle_cli.commands.daemons.webserver:webserver", "The REST API.", _SERVICE),
     "users": Entry("treadle_cli.commands.users:users", "Accounts that may log in.", _CARE),
     "db": Entry("treadle_cli.commands.db:db", "Migrate, check and open the database.", _CARE),
     "config": Entry("treadle_cli.commands.config:config", "Settings and where each comes from.", _CARE),
@@ -64,7 +68,7 @@ class Root(LazyGroup):
     examples=("treadle standalone", "treadle dags trigger daily_sales --wait"),
 )
 @click.option("--debug", is_flag=True, envvar="TREADLE_DEBUG", help="Show the traceback of an error.")
-def root(debug: bool) -> None:  # noqa: ARG001 - read by Root.invoke, from the context
+def root(debug: bool) -> None:
     """Treadle runs DAGs of Python tasks on a schedule."""
 
 

@@ -103,3 +103,8 @@ def text(value: Any) -> str:
 def say(message: str) -> None:
     """Tell the user on stderr what was done, so that stdout holds only data."""
     click.echo(message, err=True)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 pool`` or ``3 pools``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -17,8 +17,8 @@ from sqlalchemy import Connection
 from treadle.document import DagDocument
 from treadle.timetables.base import DagRunInfo, DataInterval, TimeRestriction
 from treadle.timetables.factory import from_document
-from treadle_metadata.connection import WAKE, notify
 from treadle_metadata.clearing import Selection, clear
+from treadle_metadata.connection import WAKE, notify
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
 from treadle_metadata.identifiers import month_of
 from treadle_metadata.parameters import checked_conf

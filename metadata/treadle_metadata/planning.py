@@ -237,6 +237,29 @@ def mapped_length(connection: Connection, dag_run_id: int, task_id: str, key: st
     return int(length) if pushed else None
 
 
+def past_states(
+    connection: Connection, dag_run_ids: Sequence[int], task_ids: Sequence[str]
+) -> dict[int, dict[str, set[str]]]:
+    """Return, for each run, the states of these tasks' instances in the run before it by logical date."""
+    found = tuples(
+        connection,
+        """
+        SELECT run.id, instance.task_id, instance.state
+        FROM dag_run AS run CROSS JOIN LATERAL (
+            SELECT id, month FROM dag_run AS earlier
+            WHERE earlier.dag_id = run.dag_id AND earlier.logical_date < run.logical_date
+            ORDER BY earlier.logical_date DESC LIMIT 1) AS previous
+        JOIN task_instance AS instance ON instance.dag_run_id = previous.id AND instance.month = previous.month
+        WHERE run.id = ANY(%(ids)s) AND instance.task_id = ANY(%(task_ids)s)
+        """,
+        {"ids": list(dag_run_ids), "task_ids": list(task_ids)},
+    )
+    states: dict[int, dict[str, set[str]]] = {}
+    for run, task, state in found:
+        states.setdefault(run, {}).setdefault(task, set()).add(state)
+    return states
+
+
 def explain(connection: Connection, dag_run_id: int, task_id: str, reason: str, *, month: date) -> None:
     """Store why the scheduler decided as it did for a task's instances."""
     execute(

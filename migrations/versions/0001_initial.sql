@@ -77,6 +77,7 @@ CREATE TABLE dag_file (
     hash TEXT NOT NULL,
     parsed_at TIMESTAMP WITH TIME ZONE NOT NULL,
     parse_seconds FLOAT NOT NULL,
+    inputs JSONB DEFAULT '{}' NOT NULL,
     CONSTRAINT dag_file_pkey PRIMARY KEY (file)
 );
 

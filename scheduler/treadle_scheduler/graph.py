@@ -44,6 +44,8 @@ class Graph:
     index: dict[str, int]
     leaves: tuple[int, ...]
     """The tasks without downstream: their states make the run's state."""
+    past_dependent: tuple[int, ...]
+    """The tasks that wait for the run before theirs."""
 
     @property
     def dag_id(self) -> str:
@@ -67,7 +69,8 @@ def compile_graph(
         for position, task in enumerate(document.tasks)
     )
     leaves = tuple(node.index for node in nodes if not node.downstream)
-    return Graph(document, version_id, version_hash, file, file_hash, nodes, index, leaves)
+    past_dependent = tuple(node.index for node in nodes if node.task.depends_on_past or node.task.wait_for_downstream)
+    return Graph(document, version_id, version_hash, file, file_hash, nodes, index, leaves, past_dependent)
 
 
 def _weights(

@@ -6,7 +6,7 @@ skip reaches all tasks below in the same walk. Tested against a slow oracle that
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -33,6 +33,8 @@ class Decisions:
     """Ready tasks that need no worker."""
     skip: list[int] = field(default_factory=list)
     upstream_fail: list[int] = field(default_factory=list)
+    give_up: bool = False
+    """A task failed in a DAG with ``fail_fast``: everything else ends now, and the run fails."""
     finish: RunState | None = None
     reason: str = ""
     """Why the run ends as it does."""
@@ -50,20 +52,26 @@ class _Tally:
     removed: int = 0
 
 
-def decide(graph: Graph, states: Sequence[States]) -> Decisions:
-    """Return what is to be done now in a running run; ``states`` has one entry for each node of ``graph``."""
+def decide(graph: Graph, states: Sequence[States], held: Collection[int] = ()) -> Decisions:
+    """Return what is to be done now in a running run; ``states`` has one entry for each node of ``graph``.
+
+    ``held`` names the tasks that wait for the run before (``depends_on_past``): nothing is decided on them.
+    """
     decisions = Decisions()
+    if graph.document.fail_fast and any(own.get("failed") for own in states):
+        decisions.give_up = True
+        return decisions
     tallies: list[_Tally] = []
     unfinished = 0
     for node in graph.nodes:
         own = states[node.index]
-        if own.get("none"):
+        if own.get("none") and node.index not in held:
             own = _decide_node(node, own, tallies, decisions)
         tallies.append(_tally(own))
         unfinished += sum(count for state, count in own.items() if state not in _FINISHED)
     if not unfinished:
         decisions.finish, decisions.reason = _outcome(graph, tallies)
-    elif _is_stuck(states, decisions):
+    elif not held and _is_stuck(states, decisions):
         decisions.finish, decisions.reason = RunState.FAILED, "no task can run and none is under way"
     return decisions
 

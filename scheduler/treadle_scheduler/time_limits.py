@@ -36,6 +36,8 @@ def end_overdue(
 
 def end_runs(connection: Connection, dag_run_ids: Sequence[int], *, month: date, now: datetime) -> None:
     """Fail these runs and everything in them that is not finished."""
+    if not dag_run_ids:
+        return
     unfinished = unfinished_instances(connection, dag_run_ids, month=month)
     running = [one["id"] for one in unfinished if one["state"] in ACTIVE]
     waiting = [one["id"] for one in unfinished if one["state"] not in ACTIVE]

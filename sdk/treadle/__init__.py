@@ -1,1 +1,114 @@
-"""What DAG files import. See `treadle.__all__`."""
+"""What DAG files import: ``from treadle import DAG, dag, task``.
+
+Names are loaded on first use (PEP 562), so that ``import treadle`` costs nothing and a file pays only for what it
+uses. Nothing third-party is imported until it is needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from treadle.version import __version__
+
+if TYPE_CHECKING:
+    from treadle.connections import Connection
+    from treadle.dag_decorator import dag
+    from treadle.dags import DAG
+    from treadle.edges import Label, chain, chain_linear, cross_downstream
+    from treadle.errors import DagError, FailTask, ParamError, SkipTask, TaskTimeout, TreadleError
+    from treadle.operators.base import BaseOperator
+    from treadle.operators.bash import BashOperator
+    from treadle.operators.empty import EmptyOperator
+    from treadle.operators.python import PythonOperator
+    from treadle.params import DagParam, Param, ParamsDict
+    from treadle.runtime.context import Context, get_current_context
+    from treadle.task_groups import TaskGroup, task_group
+    from treadle.tasks import task
+    from treadle.templates import TemplateFile, literal
+    from treadle.timetables.cron import (
+        CronDataIntervalTimetable,
+        CronTriggerTimetable,
+        MultipleCronTriggerTimetable,
+    )
+    from treadle.timetables.delta import DeltaDataIntervalTimetable, DeltaTriggerTimetable
+    from treadle.trigger_rules import TriggerRule
+    from treadle.variable import Variable
+    from treadle.weight_rules import WeightRule
+    from treadle.xcom_arg import XComArg
+
+__all__ = [
+    "DAG",
+    "BaseOperator",
+    "BashOperator",
+    "Connection",
+    "Context",
+    "CronDataIntervalTimetable",
+    "CronTriggerTimetable",
+    "DagError",
+    "DagParam",
+    "DeltaDataIntervalTimetable",
+    "DeltaTriggerTimetable",
+    "EmptyOperator",
+    "FailTask",
+    "Label",
+    "MultipleCronTriggerTimetable",
+    "Param",
+    "ParamError",
+    "ParamsDict",
+    "PythonOperator",
+    "SkipTask",
+    "TaskGroup",
+    "TaskTimeout",
+    "TemplateFile",
+    "TreadleError",
+    "TriggerRule",
+    "Variable",
+    "WeightRule",
+    "XComArg",
+    "__version__",
+    "chain",
+    "chain_linear",
+    "cross_downstream",
+    "dag",
+    "get_current_context",
+    "literal",
+    "task",
+    "task_group",
+]
+
+_NAMES_BY_MODULE = {
+    "connections": ("Connection",),
+    "dags": ("DAG",),
+    "dag_decorator": ("dag",),
+    "edges": ("Label", "chain", "chain_linear", "cross_downstream"),
+    "errors": ("DagError", "FailTask", "ParamError", "SkipTask", "TaskTimeout", "TreadleError"),
+    "operators.base": ("BaseOperator",),
+    "operators.bash": ("BashOperator",),
+    "operators.empty": ("EmptyOperator",),
+    "operators.python": ("PythonOperator",),
+    "params": ("DagParam", "Param", "ParamsDict"),
+    "runtime.context": ("Context", "get_current_context"),
+    "tasks": ("task",),
+    "task_groups": ("TaskGroup", "task_group"),
+    "templates": ("TemplateFile", "literal"),
+    "timetables.cron": ("CronDataIntervalTimetable", "CronTriggerTimetable", "MultipleCronTriggerTimetable"),
+    "timetables.delta": ("DeltaDataIntervalTimetable", "DeltaTriggerTimetable"),
+    "trigger_rules": ("TriggerRule",),
+    "variable": ("Variable",),
+    "weight_rules": ("WeightRule",),
+    "xcom_arg": ("XComArg",),
+}
+_HOMES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'treadle' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"treadle.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

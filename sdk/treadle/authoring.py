@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treadle.dag import DAG
-    from treadle.task_group import TaskGroup
+    from treadle.dags import DAG
+    from treadle.task_groups import TaskGroup
 
 
 class _Scope(threading.local):
@@ -68,6 +68,13 @@ def register(dag: DAG) -> None:
     """Remember ``dag`` for whoever collects the DAGs of this file, although no global name may hold it."""
     if not any(one is dag for one in _scope.registered):
         _scope.registered.append(dag)
+
+
+def reset() -> None:
+    """Forget open ``with`` blocks and registered DAGs: a new file begins."""
+    _scope.dags.clear()
+    _scope.groups.clear()
+    _scope.registered.clear()
 
 
 def take_registered() -> list[DAG]:

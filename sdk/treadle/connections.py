@@ -13,14 +13,45 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-from treadle.errors import ConnectionFormatError, ConnectionNotFoundError
+from treadle.errors import TreadleError
 from treadle.runtime import current, masking
+from treadle.wording import shown
 
 ENVIRONMENT_PREFIX: Final = "TREADLE_CONN_"
 
-FIELDS: Final = ("conn_id", "conn_type", "description", "host", "schema", "login", "password", "port", "extra")
+FIELDS: Final = (
+    "conn_id",
+    "conn_type",
+    "description",
+    "host",
+    "schema",
+    "login",
+    "password",
+    "port",
+    "extra",
+)
 
 _EXTRA_IN_URI: Final = "__extra__"
+
+
+class ConnectionNotFoundError(TreadleError, LookupError):
+    """There is no connection of that id."""
+
+    def __init__(self, conn_id: str) -> None:
+        super().__init__(
+            f"there is no connection {shown(conn_id)}; make it with 'treadle connections set', "
+            f"or in the environment as {ENVIRONMENT_PREFIX}{conn_id.upper()}"
+        )
+        self.conn_id = conn_id
+
+
+class ConnectionFormatError(TreadleError, ValueError):
+    """A connection's text or fields cannot be read; the message never shows them, since they hold secrets."""
+
+    def __init__(self, conn_id: str, reason: str) -> None:
+        super().__init__(f"connection {shown(conn_id)} cannot be used: {reason}")
+        self.conn_id = conn_id
+        self.reason = reason
 
 
 class Connection:
@@ -45,7 +76,7 @@ class Connection:
         Raises:
             ConnectionFormatError: the URI, the port or the extra cannot be read, or fields and a URI are given.
         """
-        given = {
+        given: dict[str, Any] = {
             "conn_type": conn_type,
             "host": host,
             "schema": schema,
@@ -78,7 +109,7 @@ class Connection:
         """
         found = find(conn_id)
         if found is None:
-            raise ConnectionNotFoundError(conn_id=conn_id, environment=ENVIRONMENT_PREFIX + conn_id.upper())
+            raise ConnectionNotFoundError(conn_id)
         return found
 
     @classmethod
@@ -125,7 +156,9 @@ class Connection:
 
     def as_json(self) -> str:
         """Return the fields as JSON text that :meth:`from_json` reads, the password among them."""
-        return json.dumps({name: value for name, value in self.to_dict().items() if name != "conn_id" and value is not None})
+        return json.dumps(
+            {name: value for name, value in self.to_dict().items() if name != "conn_id" and value is not None}
+        )
 
     def get_uri(self) -> str:
         """Return the URI that :meth:`from_uri` reads, the password in it."""
@@ -159,17 +192,23 @@ class Connection:
 
 def find(conn_id: str) -> Connection | None:
     """Return connection ``conn_id``, or None if neither the environment nor the supervisor has it."""
-    text = os.environ.get(ENVIRONMENT_PREFIX + conn_id.upper())
-    if text is not None:
-        found = read(text, conn_id)
-    else:
-        asked = current.supervisor()
-        fields = asked.get_connection(conn_id) if asked is not None else None
-        if fields is None:
-            return None
-        found = Connection.from_dict({name: fields.get(name) for name in FIELDS}, conn_id)
-    masking.add_connection(found.to_dict())
+    found = _look_up(conn_id)
+    if found is not None:
+        masking.add_connection(found.to_dict())
     return found
+
+
+def _look_up(conn_id: str) -> Connection | None:
+    fields = current.given_connection(conn_id)
+    text = os.environ.get(ENVIRONMENT_PREFIX + conn_id.upper())
+    if fields is None and text is not None:
+        return read(text, conn_id)
+    asked = current.supervisor()
+    if fields is None and asked is not None:
+        fields = asked.get_connection(conn_id)
+    if fields is None:
+        return None
+    return Connection.from_dict({name: fields.get(name) for name in FIELDS}, conn_id)
 
 
 def read(text: str, conn_id: str) -> Connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from treadle.errors import DagError
@@ -21,28 +22,27 @@ class Label:
 
     def label_from(self, upstream: Any) -> Label:
         """Remember what stands before the label; the edges are made when what stands after it is known."""
-        self._from.extend(nodes_in(upstream))
+        self._from = list(nodes_in(upstream))
         self._connect()
         return self
 
     def label_to(self, downstream: Any) -> Label:
         """Remember what stands after the label."""
-        self._to.extend(nodes_in(downstream))
+        self._to = list(nodes_in(downstream))
         self._connect()
         return self
 
     def _connect(self) -> None:
         if self._from and self._to:
             connect_all(self._from, self._to, self)
+            self._from, self._to = [], []
 
     def __rshift__(self, other: Any) -> Any:
         self.label_to(other)
-        self._to.clear()
         return other
 
     def __lshift__(self, other: Any) -> Any:
         self.label_from(other)
-        self._from.clear()
         return other
 
     def __rrshift__(self, other: Any) -> Label:
@@ -63,7 +63,7 @@ def chain(*steps: Any) -> None:
     Raises:
         DagError: two lists of different lengths stand beside each other.
     """
-    for before, after in zip(steps, steps[1:], strict=False):
+    for before, after in pairwise(steps):
         _join(before, after)
 
 
@@ -90,7 +90,7 @@ def chain_linear(*steps: Any) -> None:
     Raises:
         DagError: a label is among the steps, or there are fewer than two.
     """
-    for before, after in zip(steps, steps[1:], strict=False):
+    for before, after in pairwise(steps):
         connect_all(nodes_in(before), list(nodes_in(after)))
     if len(steps) < 2:
         raise DagError("chain_linear needs at least two steps")

@@ -10,10 +10,14 @@ TreadleError
 │   └── InvalidArgumentError    an argument of the wrong type or value; also a ValueError
 ├── TaskNotFoundError           a task id that the DAG does not have; also a LookupError
 ├── ParamError                  a param's value does not fit its schema; also a ValueError
-├── XComTypeError               a value that cannot be handed on; names the path of the bad element; also a TypeError
+├── XComTypeError               a value that cannot be handed on; names the bad element's path; also a TypeError
 ├── XComTooLargeError           a value larger than the installation allows; also a ValueError
 ├── CommandError                a command of a BashOperator ended badly
-├── NotInTaskError              something that only a running task has was asked for elsewhere; also a RuntimeError
+├── NotInTaskError              something of a running task was asked for elsewhere; also a RuntimeError
+├── VariableNotFoundError       a variable that is nowhere; also a LookupError
+├── VariableValueError          a variable's text is not the JSON that was expected; also a ValueError
+├── ConnectionNotFoundError     a connection that is nowhere; also a LookupError
+├── ConnectionFormatError       a connection's URI or JSON cannot be read; also a ValueError
 └── TaskEnd                     raised by a task's own code to end its attempt in a certain state
     ├── SkipTask                ... as skipped
     └── FailTask                ... as failed, retries or not
@@ -59,7 +63,8 @@ class DuplicateIdError(DagError):
 
     def __init__(self, what: str, name: str, where: str, *, first: Site, site: Site | None = None) -> None:
         super().__init__(
-            f"{what} {shown(name)} is defined twice in {where}: first in {first[0]}, line {first[1]}; rename one of them",
+            f"{what} {shown(name)} is defined twice in {where}: "
+            f"first in {first[0]}, line {first[1]}; rename one of them",
             site=site,
         )
 
@@ -71,14 +76,17 @@ class CycleError(DagError):
         self.path = tuple(path)
         shortened = [*path[:10], "...", *path[-10:]] if len(path) > 24 else path
         super().__init__(
-            f"DAG {shown(dag_id)} has a cycle: {' >> '.join(shortened)}; remove one of these dependencies", site=site
+            f"DAG {shown(dag_id)} has a cycle: {' >> '.join(shortened)}; remove one of these dependencies",
+            site=site,
         )
 
 
 class UnknownArgumentError(DagError, TypeError):
     """An argument that an operator or a DAG does not have."""
 
-    def __init__(self, owner: str, name: str, known: Iterable[str], *, hint: str = "", site: Site | None = None) -> None:
+    def __init__(
+        self, owner: str, name: str, known: Iterable[str], *, hint: str = "", site: Site | None = None
+    ) -> None:
         advice = f"; {hint}" if hint else did_you_mean(name, known)
         super().__init__(f"{owner} has no argument {shown(name)}{advice}", site=site)
 
@@ -150,8 +158,46 @@ class CommandError(TreadleError):
 class NotInTaskError(TreadleError, RuntimeError):
     """Something that only a running task has was asked for while no task runs in this process."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what} is there only while a task runs; call it inside the task's function, not at file level")
+    def __init__(self, act: str) -> None:
+        super().__init__(f"{act} works only while a task runs; call it inside the task's function, not at file level")
+
+
+class VariableNotFoundError(TreadleError, LookupError):
+    """A variable is neither in the environment nor in the database. ``environment`` is the name looked for there."""
+
+    def __init__(self, *, key: str, environment: str) -> None:
+        super().__init__(
+            f"variable {shown(key)} was not found, nor {shown(environment)} in the environment; "
+            "set it with 'treadle variables set', or give a default"
+        )
+        self.key = key
+
+
+class VariableValueError(TreadleError, ValueError):
+    """A variable's text is not the JSON that was expected. The text itself is not shown: it may be a secret."""
+
+    def __init__(self, *, key: str, reason: str) -> None:
+        super().__init__(f"variable {shown(key)} is no JSON: {reason}")
+        self.key = key
+
+
+class ConnectionNotFoundError(TreadleError, LookupError):
+    """A connection is neither in the environment nor in the database. ``environment`` is the name looked for there."""
+
+    def __init__(self, *, conn_id: str, environment: str) -> None:
+        super().__init__(
+            f"connection {shown(conn_id)} was not found, nor {shown(environment)} in the environment; "
+            "make it with 'treadle connections set'"
+        )
+        self.conn_id = conn_id
+
+
+class ConnectionFormatError(TreadleError, ValueError):
+    """A connection's URI or JSON cannot be read. Its text is not shown: it may hold a password."""
+
+    def __init__(self, *, conn_id: str, reason: str) -> None:
+        super().__init__(f"connection {shown(conn_id)}: {reason}")
+        self.conn_id = conn_id
 
 
 class TaskEnd(TreadleError):
@@ -167,4 +213,4 @@ class FailTask(TaskEnd):
 
 
 class TaskTimeout(BaseException):
-    """The attempt ran longer than its ``execution_timeout``. No Exception, so that ``except Exception`` lets it pass."""
+    """The attempt ran longer than its ``execution_timeout``. No Exception: ``except Exception`` must let it pass."""

@@ -83,5 +83,7 @@ def _kwargs(item: Any, resolver: Resolver) -> dict[str, Any]:
     if isinstance(plain, XComArg):
         received, plain = True, plain.resolve(resolver)
     if not isinstance(plain, Mapping) or not all(isinstance(key, str) for key in plain):
-        raise TypeError(f"expand_kwargs needs dicts with argument names as keys, got {type(plain).__name__}: {plain!r:.200}")
+        raise TypeError(
+            f"expand_kwargs needs dicts with argument names as keys, got {type(plain).__name__}: {plain!r:.200}"
+        )
     return {key: literal(value) if received else value for key, value in plain.items()}

@@ -107,8 +107,8 @@ def connect_tasks(tail: BaseOperator, head: BaseOperator, label: Label | None = 
                 dag.add_task(task)
         if tail.dag is not head.dag:
             raise DagError(
-                f"task {shown(head.task_id)} of DAG {shown(_dag_id(head))} cannot wait for task {shown(tail.task_id)} of "
-                f"DAG {shown(_dag_id(tail))}: both must be in one DAG"
+                f"task {shown(head.task_id)} of DAG {shown(_dag_id(head))} cannot wait for task {shown(tail.task_id)} "
+                f"of DAG {shown(_dag_id(tail))}: both must be in one DAG"
             )
         if label is not None:
             dag.edge_labels[tail.task_id, head.task_id] = label.label

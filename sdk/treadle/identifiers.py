@@ -26,7 +26,9 @@ def checked_id(what: str, name: object, site: Site | None = None) -> str:
     """
     if isinstance(name, str) and 0 < len(name) <= MAX_ID and _KEY.fullmatch(name) and name.strip("."):
         return name
-    raise InvalidIdError(what, name, f"1 to {MAX_ID} letters, digits, '_', '.' and '-', not only dots", site=site)
+    raise InvalidIdError(
+        what, name, f"1 to {MAX_ID} letters, digits, '_', '.' and '-', not only dots", site=site
+    )
 
 
 def checked_group_id(name: object, site: Site | None = None) -> str:

@@ -16,7 +16,7 @@ from treadle.errors import ParamError
 from treadle.resolvable import Resolvable, Resolver
 
 if TYPE_CHECKING:
-    from treadle.dag import DAG
+    from treadle.dags import DAG
 
 
 class _NotSet:
@@ -123,7 +123,9 @@ class ParamsDict(MutableMapping[str, Any]):
             return
         known = self._params.get(name)
         try:
-            self._params[name] = Param(value, known.description if known else None, **(known.schema if known else {}))
+            self._params[name] = Param(
+                value, known.description if known else None, **(known.schema if known else {})
+            )
         except ParamError as error:
             raise ParamError(name, error.reason) from None
 
@@ -141,7 +143,7 @@ class ParamsDict(MutableMapping[str, Any]):
 
 
 class DagParam(Resolvable):
-    """A DAG param as an argument of tasks: known when they run (``dag.param(name)``, arguments of ``@dag`` functions)."""
+    """A DAG param as an argument of tasks: known when they run (``dag.param(name)``, ``@dag`` arguments)."""
 
     __slots__ = ("name",)
 
@@ -155,7 +157,9 @@ class DagParam(Resolvable):
         return resolver.param(self.name)
 
     def __iter__(self) -> Iterator[Any]:
-        raise TypeError(f"param {self.name!r} is not known while the file is parsed, so it cannot be looped over")
+        raise TypeError(
+            f"param {self.name!r} is not known while the file is parsed, so it cannot be looped over"
+        )
 
     def __str__(self) -> str:
         return f"{{{{ params[{self.name!r}] }}}}"
@@ -179,7 +183,9 @@ def checked(name: str, schema: Mapping[str, Any], value: Any) -> Any:
     return plain
 
 
-def merged_params(dag: Mapping[str, Any], task: Mapping[str, Any], conf: Mapping[str, Any] | None) -> ParamsDict:
+def merged_params(
+    dag: Mapping[str, Any], task: Mapping[str, Any], conf: Mapping[str, Any] | None
+) -> ParamsDict:
     """Return the params of one task of one run: the DAG's, under the task's own, under the run's ``conf``."""
     merged = ParamsDict(dag)
     merged.update(task.params() if isinstance(task, ParamsDict) else task)
@@ -217,9 +223,12 @@ def json_value(name: str, value: Any) -> Any:
             raise ParamError(name, "a dict in it has keys that are no strings")
         return {key: json_value(name, item) for key, item in value.items()}
     if isinstance(value, (set, frozenset)):
-        return sorted((json_value(name, item) for item in value), key=lambda one: json.dumps(one, sort_keys=True))
+        return sorted(
+            (json_value(name, item) for item in value), key=lambda one: json.dumps(one, sort_keys=True)
+        )
     if isinstance(value, (list, tuple)):
         return [json_value(name, item) for item in value]
     raise ParamError(
-        name, f"a {type(value).__name__} has no JSON form; give a number, text, list or dict (a date as ISO 8601 text)"
+        name,
+        f"a {type(value).__name__} has no JSON form; give a number, text, list or dict (a date as ISO 8601 text)",
     )

@@ -17,7 +17,7 @@ class Resolver(Protocol):
     """What the task runtime offers to resolvable values of one attempt."""
 
     def value(self, reference: XComArg) -> Any:
-        """Return what ``reference`` stands for; for a mapped upstream task the list of all its values, in index order."""
+        """Return what ``reference`` stands for; of a mapped upstream task the list of its values, in index order."""
 
     def item(self, reference: XComArg, index: int) -> Any:
         """Return the element ``index`` of ``reference``'s value: of a dict its (key, value) pair.

@@ -11,12 +11,32 @@ import json
 import os
 from typing import Any, Final
 
-from treadle.errors import OutsideTaskError, VariableNotFoundError, VariableValueError
+from treadle.errors import NotInTaskError, TreadleError
 from treadle.runtime import current, masking
+from treadle.wording import shown
 
 ENVIRONMENT_PREFIX: Final = "TREADLE_VAR_"
 
 _NOT_SET: Final = object()
+
+
+class VariableNotFoundError(TreadleError, LookupError):
+    """There is no variable of that key, and no default was given."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"there is no variable {shown(key)}; set it with 'treadle variables set', "
+            f"in the environment as {ENVIRONMENT_PREFIX}{key.upper()}, or give a default"
+        )
+        self.key = key
+
+
+class VariableValueError(TreadleError, ValueError):
+    """A variable's text is not what was asked of it."""
+
+    def __init__(self, key: str, reason: str) -> None:
+        super().__init__(f"variable {shown(key)} is not JSON: {reason}")
+        self.key = key
 
 
 class Variable:
@@ -33,31 +53,33 @@ class Variable:
         text = find(key)
         if text is None:
             if default is _NOT_SET:
-                raise VariableNotFoundError(key=key, environment=ENVIRONMENT_PREFIX + key.upper())
+                raise VariableNotFoundError(key)
             return default
         if not deserialize_json:
             return text
         try:
             return json.loads(text)
         except ValueError as error:
-            raise VariableValueError(key=key, reason=str(error)) from None
+            raise VariableValueError(key, str(error)) from None
 
     @staticmethod
     def set(key: str, value: Any, description: str | None = None, serialize_json: bool = False) -> None:
         """Store variable ``key``: ``value`` as text, or as JSON with ``serialize_json``."""
         text = json.dumps(value, indent=2) if serialize_json else str(value)
         masking.add_variable(key, text)
-        _supervisor("set a variable").set_variable(key, text, description)
+        _supervisor("Variable.set()").set_variable(key, text, description)
 
     @staticmethod
     def delete(key: str) -> None:
         """Delete variable ``key`` if it is there."""
-        _supervisor("delete a variable").delete_variable(key)
+        _supervisor("Variable.delete()").delete_variable(key)
 
 
 def find(key: str) -> str | None:
     """Return the text of variable ``key``, or None if there is none."""
-    text = os.environ.get(ENVIRONMENT_PREFIX + key.upper())
+    text = current.given_variable(key)
+    if text is None:
+        text = os.environ.get(ENVIRONMENT_PREFIX + key.upper())
     if text is None:
         asked = current.supervisor()
         text = asked.get_variable(key) if asked is not None else None
@@ -66,8 +88,8 @@ def find(key: str) -> str | None:
     return text
 
 
-def _supervisor(act: str) -> Any:
+def _supervisor(what: str) -> Any:
     asked = current.supervisor()
     if asked is None:
-        raise OutsideTaskError(act=act)
+        raise NotInTaskError(what)
     return asked

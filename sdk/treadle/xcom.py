@@ -91,7 +91,7 @@ def encode(value: Any, depth: int) -> Any:
     return _encode_by_family(value, kind, depth)
 
 
-def typed(name: str, value: Any, **more: Any) -> dict[str, Any]:
+def typed(name: str, value: Any, /, **more: Any) -> dict[str, Any]:
     """Return the marked form of one typed value."""
     return {TYPE: name, VALUE: value, **more}
 

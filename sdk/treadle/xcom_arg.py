@@ -13,7 +13,7 @@ from treadle.graph import Node
 from treadle.resolvable import Resolvable, Resolver, resolvables_in
 
 if TYPE_CHECKING:
-    from treadle.dag import DAG
+    from treadle.dags import DAG
     from treadle.operators.base import BaseOperator
 
 RETURN_KEY = "return_value"

@@ -23,6 +23,7 @@ import psycopg
 from treadle_metadata import embedded_postgres, migration, partitions
 from treadle_metadata.connection import Database
 from treadle_metadata.tables import metadata
+from treadle_metadata.transitions import recording
 
 CLOCK_START = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
 """Where the fixture ``clock`` begins; the template has the partitions of its month and the next."""
@@ -76,6 +77,8 @@ def clone(server_url: str) -> Iterator[str]:
         opened = Database(url, pool_size=1)
         with opened.begin() as connection:
             partitions.ensure_ahead(connection, datetime.now(UTC))
+            # The database itself refuses every unlawful move, in each test.
+            recording.set_recording(connection, on=True)
         opened.close()
         yield url
     finally:

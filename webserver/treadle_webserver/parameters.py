@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal
 
 from fastapi import Path, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
 
 from treadle_metadata.queries.conditions import Between
 from treadle_metadata.queries.paging import Page, PageRequest
@@ -100,13 +101,28 @@ def one_or_all(name: str) -> str | None:
     return None if name == ALL else name
 
 
-def totals(page: Page) -> dict[str, int | None]:
-    """Return the count that goes with a list; where counting stopped early, the limit of counting as well."""
-    return {"total_entries": page.total}
+class Totals(TypedDict):
+    """What goes with every list."""
+
+    total_entries: int
 
 
-def cursors(page: Page) -> dict[str, str | int | None]:
-    """Return what goes with a list that can be walked by cursor."""
+class Cursors(TypedDict):
+    """What goes with a list that can be walked by cursor."""
+
+    total_entries: int | None
+    total_entries_limit: int | None
+    next_cursor: str | None
+    previous_cursor: str | None
+
+
+def totals(page: Page) -> Totals:
+    """Return the count that goes with a list."""
+    return {"total_entries": page.total or 0}
+
+
+def cursors(page: Page) -> Cursors:
+    """Return the cursors that go with a list, and its count where it was counted."""
     return {
         "total_entries": page.total,
         "total_entries_limit": page.total if page.capped else None,

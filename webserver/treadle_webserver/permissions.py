@@ -121,6 +121,9 @@ TABLE: Final[dict[tuple[str, str], Permission]] = {
     ("POST", "/api/v1/backfills"): P.EDIT_RUNS,
     ("POST", "/api/v2/backfills/dry_run"): P.EDIT_RUNS,
     ("GET", "/api/v2/backfills/{backfill_id}"): P.READ_DAGS,
+    ("PUT", "/api/v2/backfills/{backfill_id}/pause"): P.EDIT_RUNS,
+    ("PUT", "/api/v2/backfills/{backfill_id}/unpause"): P.EDIT_RUNS,
+    ("PUT", "/api/v2/backfills/{backfill_id}/cancel"): P.EDIT_RUNS,
     ("GET", "/api/v2/eventLogs"): P.READ_AUDIT,
     ("GET", "/api/v2/eventLogs/{event_log_id}"): P.READ_AUDIT,
 }
@@ -140,7 +143,9 @@ def check_table(routes: Iterable[tuple[str, str]]) -> None:
     missing = sorted(present - set(TABLE))
     stale = sorted(set(TABLE) - present)
     if missing:
-        raise PermissionTableError(f"{' '.join(missing[0])} has no entry in permissions.TABLE: it would be open to nobody")
+        raise PermissionTableError(
+            f"{' '.join(missing[0])} has no entry in permissions.TABLE: it would be open to nobody"
+        )
     if stale:
         raise PermissionTableError(f"permissions.TABLE names {' '.join(stale[0])}, which is no route")
 

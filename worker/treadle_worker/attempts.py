@@ -12,6 +12,7 @@ from treadle_worker.task_log import TaskLog
 if TYPE_CHECKING:
     from treadle_worker.event_loop import Timer
     from treadle_worker.runner import Runner
+    from treadle_worker.templates import Template
 
 
 @dataclass(slots=True, eq=False)
@@ -25,6 +26,7 @@ class Attempt:
     """Whether its child may have run others before it."""
     accepted: bool = False
     """Whether the server has agreed to its start."""
+    template: Template | None = None
     runner: Runner | None = None
     cause: Cause = Cause.NOTHING
     reason: str = ""

@@ -65,9 +65,8 @@ def _run_one(stream: FrameStream, order: Message, find_dags: FindDags) -> None:
     log = TaskLog(order["log"], MASKER.mask)
     capture = Capture(log)
     before = _usage()[0]
-    result = _attempt(stream, order, find_dags)
+    result = _attempt(stream, order, find_dags, log)
     capture.end()
-    log.close()
     cpu_seconds, peak = _usage()
     facts = {
         "kind": "finish",
@@ -77,36 +76,38 @@ def _run_one(stream: FrameStream, order: Message, find_dags: FindDags) -> None:
         "peak_rss_bytes": peak,
     }
     try:
-        _send_result(stream, facts, result)
+        _send_result(stream, facts, result, log)
     except OSError:
         os._exit(LOST_HOST)
+    log.close()
 
 
-def _send_result(stream: FrameStream, facts: Message, result: AttemptResult) -> None:
+def _send_result(stream: FrameStream, facts: Message, result: AttemptResult, log: TaskLog) -> None:
     try:
         stream.send(facts | asdict(result))
     except (TypeError, ValueError, RecursionError) as error:
-        stream.send(facts | asdict(_failure("protocol", error, "the result of the attempt could not be sent: ")))
+        stream.send(facts | asdict(_failure("protocol", error, log, "the result of the attempt could not be sent: ")))
 
 
-def _attempt(stream: FrameStream, order: Message, find_dags: FindDags) -> AttemptResult:
+def _attempt(stream: FrameStream, order: Message, find_dags: FindDags, log: TaskLog) -> AttemptResult:
     workload: Workload = order["workload"]
     supervisor = ChildSupervisor(stream, workload)
     try:
         dag = pick_dag(find_dags(workload["file"]), workload["dag_id"], workload["file"])
         return run_attempt(dag, workload["task_id"], workload, supervisor, Limits(**order["limits"]))
     except DagFileError as error:
-        return _failure("import", error)
+        return _failure("import", error, log)
     except BaseException as error:
-        return _failure("protocol", error, "the task runtime itself failed: ")
+        return _failure("protocol", error, log, "the task runtime itself failed: ")
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _failure(kind: str, error: BaseException, prefix: str = "") -> AttemptResult:
+def _failure(kind: str, error: BaseException, log: TaskLog, prefix: str = "") -> AttemptResult:
     text = "".join(traceback.format_exception(error))
     facts = {"kind": kind, "type": type(error).__name__, "message": f"{prefix}{error}", "traceback": text}
+    log.write("error", "treadle", facts["message"], exc=text)
     return AttemptResult(outcome="failed", error=facts)
 
 

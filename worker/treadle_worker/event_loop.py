@@ -60,6 +60,11 @@ class EventLoop:
         if self._handlers.pop(fd, None) is not None:
             self._epoll.unregister(fd)
 
+    @staticmethod
+    def now() -> float:
+        """Return the monotonic time that timers go by, in seconds."""
+        return time.monotonic()
+
     def later(self, seconds: float, act: Callable[[], None]) -> Timer:
         """Call ``act`` once, in ``seconds``."""
         if len(self._timers) >= self._tidy_at:

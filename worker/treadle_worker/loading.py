@@ -1,13 +1,23 @@
-"""Importing a DAG file in a template or task child, and finding the DAG that a workload names in it."""
+"""Importing a DAG file, and finding the DAG that a workload names in it.
+
+Called in templates, in task children, and nowhere else: it runs user code. The file becomes a module whose name
+depends on its path within the dags folder only, so that a class of it is the same class in every attempt.
+"""
 
 from __future__ import annotations
 
 import difflib
+import hashlib
+import importlib.util
 import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from treadle import collection
+from treadle.dags import DAG
+
+_FileState = tuple[int, int]
 
 
 class DagFileError(Exception):
@@ -16,20 +26,55 @@ class DagFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LoadedFile:
-    """A DAG file's DAGs by id, and the state (mtime in ns, size) of the modules that it imported from the dags folder."""
+    """A DAG file's DAGs by id, and the state (mtime in ns, size) of the modules it imported from the dags folder."""
 
-    dags: Mapping[str, Any]
-    modules: Mapping[str, tuple[int, int] | None]
+    dags: Mapping[str, DAG]
+    modules: Mapping[str, _FileState | None]
 
     def changed(self) -> str | None:
         """Return which imported module was edited since, in words, or None."""
         for path, state in self.modules.items():
             if _state(path) != state:
-                return f"{path} was edited after this template had imported it"
+                return f"{path} was edited after this process had imported it"
         return None
 
 
-def pick_dag(dags: Mapping[str, Any], dag_id: str, file: str) -> Any:
+def module_name(file: str) -> str:
+    """Return the name under which the DAG file ``file`` (relative to the dags folder) is imported."""
+    stem = os.path.splitext(os.path.basename(file))[0]
+    return f"dag_file_{hashlib.sha1(file.encode(), usedforsecurity=False).hexdigest()[:10]}_{stem}"
+
+
+def load_dag_file(file: str, dags_folder: str) -> LoadedFile:
+    """Import ``file`` and return what it defines.
+
+    Raises:
+        DagFileError: the file is missing, or its code raised (``sys.exit`` included); the cause is chained.
+    """
+    path = os.path.join(dags_folder, file)
+    name = module_name(file)
+    collection.begin()
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise DagFileError(f"{file} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+        dags = {dag.dag_id: dag for dag in collection.collect(vars(module).values())}
+    except BaseException as error:
+        del sys.modules[name]
+        raise DagFileError(f"{type(error).__name__}: {error}") from error
+    return LoadedFile(dags, _modules_below(dags_folder, except_for=path))
+
+
+def _modules_below(folder: str, *, except_for: str) -> dict[str, _FileState | None]:
+    prefix = folder.rstrip(os.sep) + os.sep
+    paths = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    return {path: _state(path) for path in paths if path and path.startswith(prefix) and path != except_for}
+
+
+def pick_dag(dags: Mapping[str, DAG], dag_id: str, file: str) -> DAG:
     """Return the DAG ``dag_id``.
 
     Raises:
@@ -43,7 +88,7 @@ def pick_dag(dags: Mapping[str, Any], dag_id: str, file: str) -> Any:
     raise DagFileError(f"{file} does not define the DAG {dag_id!r} (its DAGs: {defined}){hint}")
 
 
-def _state(path: str) -> tuple[int, int] | None:
+def _state(path: str) -> _FileState | None:
     try:
         found = os.stat(path)
     except OSError:

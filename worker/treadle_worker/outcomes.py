@@ -28,6 +28,7 @@ class Cause(StrEnum):
     TERMINATED = "terminated"
     TIMEOUT = "timeout"
     DISCONNECTED = "disconnected"
+    LOST = "lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,8 @@ def _error_of_exit(end: Exit, cause: Cause, reason: str) -> AttemptError:
         return _error("timeout", "TaskTimeout", reason)
     if cause is Cause.DISCONNECTED:
         return _error("protocol", "Disconnected", reason)
+    if cause is Cause.LOST:
+        return _error("lost", "ProcessLost", reason)
     if not os.WIFSIGNALED(end.status):
         code = os.waitstatus_to_exitcode(end.status)
         sentence = f"the task process ended with exit code {code} before it reported a result (os._exit, or a crash)"

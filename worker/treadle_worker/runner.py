@@ -45,15 +45,15 @@ class Runner:
     """A task child and its descriptors."""
 
     __slots__ = (
-        "_cause_timer",
+        "_kill_timer",
         "_link",
         "_loop",
         "_outputs",
         "_owner",
         "_wanted_signal",
         "attempt",
-        "bare",
         "idle_since",
+        "last",
         "leaving",
         "log",
         "number",
@@ -69,11 +69,11 @@ class Runner:
         self.attempt: Attempt | None = None
         self.log: TaskLog | None = None
         self.runs = 0
-        self.bare = False
         self.leaving = False
+        self.last = False
         self.idle_since = 0.0
         self._wanted_signal: signal.Signals | None = None
-        self._cause_timer: Timer | None = None
+        self._kill_timer: Timer | None = None
 
     def open(self) -> list[int]:
         """Make the socket and the pipes; return the child's ends, for the fork order."""
@@ -96,6 +96,7 @@ class Runner:
         self.attempt = attempt
         self.log = attempt.log
         self.runs += 1
+        self.last = last
         attempt.runner = self
         order = {
             "kind": "run",
@@ -127,6 +128,7 @@ class Runner:
         """Let an idle child end: it sees the end of its socket."""
         self.leaving = True
         self._link.close()
+        self.kill_later(self._owner.grace_seconds)
 
     def stop(self, cause: Cause, reason: str, grace: float) -> None:
         """End the process group: SIGTERM, and SIGKILL after ``grace`` seconds; the first cause is kept."""
@@ -141,8 +143,8 @@ class Runner:
 
     def kill_later(self, seconds: float) -> None:
         """Kill the process group in ``seconds``, unless it is gone by then."""
-        if self._cause_timer is None:
-            self._cause_timer = self._loop.later(seconds, lambda: self._signal(signal.SIGKILL))
+        if self._kill_timer is None:
+            self._kill_timer = self._loop.later(seconds, lambda: self._signal(signal.SIGKILL))
 
     def _signal(self, number: signal.Signals) -> None:
         if self.pid is None:
@@ -158,12 +160,14 @@ class Runner:
             for fd in list(self._outputs):
                 self._read_output(fd)
             self.attempt = None
+            if self.last:
+                self.kill_later(self._owner.grace_seconds)
             self._owner.finished(self, attempt, message)
         elif message["kind"] == "request":
             self._owner.asked(self, attempt, message)
 
     def _disconnected(self, _: str) -> None:
-        if not self.leaving and self.attempt is not None:
+        if self.attempt is not None and self.attempt.cause is Cause.NOTHING:
             self._loop.later(_SECONDS_TO_EXIT_AFTER_CLOSE, self._punish_close)
 
     def _punish_close(self) -> None:
@@ -205,8 +209,8 @@ class Runner:
                 held = True
                 self._close_output(fd)
         self._link.close()
-        if self._cause_timer is not None:
-            self._cause_timer.cancel()
+        if self._kill_timer is not None:
+            self._kill_timer.cancel()
         attempt, self.attempt = self.attempt, None
         if attempt is not None and attempt.cause is Cause.NOTHING and end.status == LOST_HOST << 8:
             attempt.cause, attempt.reason = Cause.DISCONNECTED, _CLOSED

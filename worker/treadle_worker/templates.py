@@ -1,30 +1,23 @@
-"""Where attempts run: one template per DAG file version, and its children.
+"""One template: the process that has a DAG file version imported, and that process's task children.
 
-The pool forks a template from the zygote at the first attempt of a file version and keeps the most recently used ones.
-An attempt of its own process gets a fresh child at once, which then waits for ``go``; attempts that share children
-wait, once accepted, for an idle child, and a new child is forked only when there is none or the wait was noticeable.
+The pool makes templates and tells them what their process reports. An attempt of its own process gets a fresh child
+at once, which then waits for ``go``. Attempts that share children wait, once accepted, for an idle child; a new one is
+forked when there is none, or when the wait grew noticeable. Nothing here survives the host.
 """
 
 from __future__ import annotations
 
-import itertools
-import os
-import socket
-from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections import deque
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
 from treadle_worker.attempts import Attempt
 from treadle_worker.event_loop import EventLoop, Timer
 from treadle_worker.fork_server import ForkServer
-from treadle_worker.outcomes import Exit
-from treadle_worker.protocol import ErrorKind
 from treadle_worker.runner import Owner, Runner
 
 Key = tuple[str, str]
-SHARED_BATCH: Final = 100
-"""Attempts that a shared child may run when ``tasks_per_child`` says no more."""
+"""A DAG file, relative to the dags folder, and the hash of its text."""
 
 _PATIENCE_SECONDS: Final = 0.003
 """How long accepted attempts wait for an idle shared child before another is forked; a fork costs about as much."""
@@ -42,46 +35,51 @@ class State(StrEnum):
     OVER = "over"
 
 
-class Host(Owner, Protocol):
-    """What the pool needs of the host."""
+class Pool(Protocol):
+    """What a template needs of its pool."""
 
+    loop: EventLoop
+    owner: Owner
+    batch: int
     limits: dict[str, Any]
 
-    def failed(self, attempt: Attempt, kind: ErrorKind, name: str, message: str, traceback: str | None = None) -> None:
-        """The attempt cannot run or its process is lost."""
+    def fork(self, template: Template) -> Runner:
+        """Order a child from the template's process, or from the zygote when the template is bare."""
 
 
 class Template:
-    """One DAG file version: the process that has it imported, and that process's children."""
+    """A DAG file version's process, its children, and the attempts that wait for one."""
 
-    def __init__(self, pool: TemplatePool, key: Key) -> None:
+    def __init__(self, pool: Pool, key: Key, number: int) -> None:
         self._pool = pool
         self.key = key
+        self.number = number
         self.state = State.IMPORTING
+        self.server: ForkServer | None = None
         self.pid: int | None = None
+        self.limit: Timer | None = None
+        self.overtime = False
         self.superseded = False
+        self.dismissed = False
         self.runners: dict[int, Runner] = {}
-        self._by_pid: dict[int, Runner] = {}
-        self._pending: list[Attempt] = []
+        self._importing: list[Attempt] = []
         self._accepted: deque[Attempt] = deque()
         self._idle: list[Runner] = []
-        self._starting = 0
+        self._starting: set[Runner] = set()
         self._hurry: Timer | None = None
-        self.server: ForkServer | None = None
-        self.limit: Timer | None = None
 
     @property
     def busy(self) -> bool:
-        """Whether it has children or attempts."""
-        return bool(self.runners or self._pending or self._accepted)
+        """Whether an attempt needs it."""
+        return bool(self._importing or self._accepted) or len(self.runners) > len(self._idle)
 
     def add(self, attempt: Attempt) -> None:
-        """Take an attempt; it gets a child as soon as there may be one."""
+        """Take an attempt; it gets a child as soon as it may have one."""
+        attempt.template = self
         if self.state is State.IMPORTING:
-            self._pending.append(attempt)
+            self._importing.append(attempt)
         elif not attempt.shared:
-            runner = self._fork()
-            runner.give(attempt, go=attempt.accepted, last=True, limits=self._pool.host.limits)
+            self._give(self._pool.fork(self), attempt, last=True)
         elif attempt.accepted:
             self.accepted(attempt)
 
@@ -89,104 +87,86 @@ class Template:
         """The server lets ``attempt`` run."""
         if attempt.runner is not None:
             attempt.runner.go()
-        elif attempt.shared and self.state in (State.READY, State.BARE):
+        elif attempt.shared and self.state is not State.IMPORTING:
             self._accepted.append(attempt)
             self._match()
 
     def withdraw(self, attempt: Attempt) -> None:
         """Forget an attempt that has no child yet."""
-        if attempt in self._pending:
-            self._pending.remove(attempt)
+        if attempt in self._importing:
+            self._importing.remove(attempt)
         if attempt in self._accepted:
             self._accepted.remove(attempt)
 
-    def ready(self, state: State) -> None:
+    def begin(self, state: State) -> None:
         """The import is done; start what waited for it."""
         self.state = state
-        if self.limit is not None:
-            self.limit.cancel()
-        pending, self._pending = self._pending, []
-        for attempt in pending:
+        self._cancel_limit()
+        importing, self._importing = self._importing, []
+        for attempt in importing:
             self.add(attempt)
 
     def give_up(self) -> list[Attempt]:
-        """Return the attempts that now cannot run here, and forget them."""
+        """Take no more attempts; return those that now need another template."""
         self.state = State.OVER
-        if self.limit is not None:
-            self.limit.cancel()
-        stranded = [*self._pending, *self._accepted]
-        self._pending.clear()
+        self._cancel_limit()
+        stranded = [*self._importing, *self._accepted]
+        self._importing.clear()
         self._accepted.clear()
         return stranded
 
-    def _fork(self) -> Runner:
-        pool = self._pool
-        runner = Runner(pool.loop, pool.host, next(pool.numbers))
-        runner.bare = self.state is State.BARE
-        self.runners[runner.number] = runner
-        pool.runners[runner.number] = (self, runner)
-        server = pool.zygote if runner.bare else self.server
-        assert server is not None
-        server.order({"do": "child", "spawn": runner.number}, runner.open())
-        return runner
+    def _cancel_limit(self) -> None:
+        if self.limit is not None:
+            self.limit.cancel()
+
+    def _give(self, runner: Runner, attempt: Attempt, *, last: bool) -> None:
+        runner.give(attempt, go=attempt.accepted, last=last, limits=self._pool.limits)
 
     def _match(self) -> None:
         while self._accepted and self._idle:
-            self._start(self._idle.pop(), self._accepted.popleft())
+            runner = self._idle.pop()
+            self._give(runner, self._accepted.popleft(), last=runner.runs + 1 >= self._pool.batch)
         if not self._accepted:
             return
-        if len(self.runners) == 0:
+        if not self.runners:
             self._fork_shared(1)
         if self._hurry is None:
             self._hurry = self._pool.loop.later(_PATIENCE_SECONDS, self._waited)
 
     def _waited(self) -> None:
         self._hurry = None
-        self._fork_shared(min(len(self._accepted) - self._starting, _FORKS_AT_ONCE - self._starting))
+        if self.state is State.OVER:
+            return
+        starting = len(self._starting)
+        self._fork_shared(min(len(self._accepted), _FORKS_AT_ONCE) - starting)
         self._match()
 
     def _fork_shared(self, count: int) -> None:
         for _ in range(count):
-            self._starting += 1
-            self._fork()
-
-    def _start(self, runner: Runner, attempt: Attempt) -> None:
-        last = runner.runs + 1 >= self._pool.batch
-        runner.give(attempt, go=True, last=last, limits=self._pool.host.limits)
-        if last:
-            runner.leaving = True
-
-    def free(self, runner: Runner) -> None:
-        """A shared child has reported; give it more to do, or let it go."""
-        if runner.leaving:
-            return
-        runner.idle_since = self._pool.loop.now()
-        self._idle.append(runner)
-        self._match()
-        self._pool.let_go_of_superseded(self)
+            self._starting.add(self._pool.fork(self))
 
     def forked(self, runner: Runner, pid: int) -> None:
-        """A fork succeeded."""
-        self._by_pid[pid] = runner
+        """A child exists; one that shares gets its first attempt only now, so that an idle one may be faster."""
         runner.forked(pid)
-        if runner.attempt is None and runner.runs == 0:
-            self._starting -= 1
+        if runner in self._starting:
+            self._starting.discard(runner)
+            self.free(runner)
+
+    def free(self, runner: Runner) -> None:
+        """A shared child has nothing to do: give it an attempt, or keep it for a while."""
+        if not runner.leaving and not runner.last:
+            runner.idle_since = self._pool.loop.now()
             self._idle.append(runner)
             self._match()
 
     def remove(self, runner: Runner) -> None:
         """A child is gone, or never came to be."""
-        if runner.pid is None and runner.runs == 0:
-            self._starting -= 1
         self.runners.pop(runner.number, None)
-        self._pool.runners.pop(runner.number, None)
-        if runner.pid is not None:
-            self._by_pid.pop(runner.pid, None)
+        self._starting.discard(runner)
         if runner in self._idle:
             self._idle.remove(runner)
-        if self._accepted:
+        if self.state is not State.OVER:
             self._match()
-        self._pool.let_go_of_superseded(self)
 
     def dismiss_idle(self, before: float) -> None:
         """Let shared children go that have been idle since before ``before``."""

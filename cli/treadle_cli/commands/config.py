@@ -24,9 +24,7 @@ def config() -> None:
     """Show settings. They are read from TREADLE_<NAME>, treadle.toml and secrets.toml in the home folder."""
 
 
-@config.command(
-    "list", examples=("treadle config list", "treadle config list --changed -o json")
-)
+@config.command("list", examples=("treadle config list", "treadle config list --changed -o json"))
 @click.option("--changed", is_flag=True, help="Only settings that do not have their default.")
 @output_option
 def list_(changed: bool, output: str | None) -> None:

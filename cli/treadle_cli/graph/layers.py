@@ -11,6 +11,7 @@ from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 SWEEPS: Final = 6
@@ -101,7 +102,7 @@ def _swept(layers: list[list[str]], neighbours: Neighbours) -> list[list[str]]:
 
 def _crossings(layers: list[list[str]], after: Neighbours) -> int:
     total = 0
-    for left, right in zip(layers, layers[1:], strict=False):
+    for left, right in pairwise(layers):
         place = {name: index for index, name in enumerate(right)}
         seen: list[int] = []
         for name in left:

@@ -11,10 +11,14 @@ from sqlalchemy import Connection
 from treadle_metadata.errors import NotFoundError
 from treadle_metadata.queries.conditions import Conditions
 from treadle_metadata.queries.paging import NOT_YET, Page, PageRequest, SortKey, fetch_page
-from treadle_metadata.states import RunState
 from treadle_metadata.statements import rows, tuples
+from treadle_metadata.states import RunState
 
-_SELECT: Final[LiteralString] = "dag.*, version.number AS version_number"
+_SELECT: Final[LiteralString] = """
+    dag.*, version.number AS version_number, coalesce(version.document #>> '{schedule,kind}', 'none') AS schedule_kind,
+    version.document @? '$.tasks[*] ? (exists(@.max_active_tis_per_dag) || exists(@.max_active_tis_per_dagrun))'
+        AS has_task_limits
+"""
 _SOURCE: Final[LiteralString] = "dag LEFT JOIN dag_version AS version ON version.id = dag.version_id"
 
 _SORTS: Final = {
@@ -44,7 +48,7 @@ class DagFilter:
 
 
 def get_dag(connection: Connection, dag_id: str) -> dict[str, Any]:
-    """Return the DAG with the number of its newest version as ``version_number``.
+    """Return the DAG with ``version_number``, ``schedule_kind`` and ``has_task_limits`` of its newest version.
 
     Raises:
         NotFoundError: there is no such DAG; the message names the nearest id.

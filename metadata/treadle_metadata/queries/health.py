@@ -15,7 +15,8 @@ _HEALTH: Final[LiteralString] = """
     SELECT wanted.kind, newest.heartbeat_at,
            EXISTS (SELECT 1 FROM process
                    WHERE process.kind = wanted.kind AND process.stopped_at IS NULL
-                     AND process.lease_until > %(now)s AND process.heartbeat_at >= newest.heartbeat_at - interval '1 hour')
+                     AND process.lease_until > %(now)s
+                     AND process.heartbeat_at >= newest.heartbeat_at - interval '1 hour')
     FROM unnest(%(kinds)s::text[]) AS wanted (kind)
     CROSS JOIN LATERAL (SELECT heartbeat_at FROM process WHERE process.kind = wanted.kind
                         ORDER BY heartbeat_at DESC LIMIT 1) AS newest

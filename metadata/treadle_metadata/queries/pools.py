@@ -67,4 +67,4 @@ def _add_use(connection: Connection, pools: Sequence[dict[str, Any]]) -> None:
         taken["running"] = use.get((pool["name"], "running"), 0) + use.get((pool["name"], "restarting"), 0)
         occupied = taken["running"] + taken["queued"] + (taken["deferred"] if pool["include_deferred"] else 0)
         limit = pool["slots"]
-        pool |= taken | {"occupied": occupied, "open": None if limit == -1 else limit - occupied}
+        pool.update(taken | {"occupied": occupied, "open": None if limit == -1 else limit - occupied})

@@ -12,8 +12,8 @@ from treadle_metadata.errors import NotFoundError
 from treadle_metadata.queries.conditions import ANYTIME, Between, Conditions
 from treadle_metadata.queries.dags import no_such_dag
 from treadle_metadata.queries.paging import NOT_YET, Page, PageRequest, SortKey, fetch_page
-from treadle_metadata.states import RunState
 from treadle_metadata.statements import rows
+from treadle_metadata.states import RunState
 
 _SELECT: Final[LiteralString] = (
     "run.*, dag.display_name AS dag_display_name, version.number AS version_number,"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
@@ -12,14 +13,14 @@ from treadle_metadata.errors import ConflictError, NotFoundError
 from treadle_metadata.queries.conditions import ANYTIME, Between, Conditions
 from treadle_metadata.queries.paging import NOT_YET, Page, PageRequest, SortKey, fetch_page
 from treadle_metadata.queries.runs import get_run
-from treadle_metadata.states import TaskState
 from treadle_metadata.statements import rows
+from treadle_metadata.states import TaskState
 
 _SELECT: Final[LiteralString] = (
     "instance.*, run.run_id, run.logical_date, run.run_after, run.version_id, dag.display_name AS dag_display_name,"
     " version.number AS version_number, version.created_at AS version_created_at"
 )
-# Nothing but primary keys are joined, and an instance carries its run's month, so that a page of instances costs its rows.
+# Joined by primary keys only; an instance carries its run's month, so that a page costs no more than its rows.
 _SOURCE: Final[LiteralString] = (
     "dag_run AS run JOIN task_instance AS instance ON instance.dag_run_id = run.id AND instance.month = run.month"
     " JOIN dag ON dag.dag_id = run.dag_id JOIN dag_version AS version ON version.id = run.version_id"
@@ -130,6 +131,20 @@ def get_instance(connection: Connection, dag_id: str, run_id: str, task_id: str,
     if found:
         return dict(found[0])
     raise _missing_instance(connection, run, wanted)
+
+
+def rows_by_id(connection: Connection, wanted: Sequence[tuple[int, date]]) -> list[dict[str, Any]]:
+    """Return the task instances with these ids and months, with the facts of their runs, by run, task and index."""
+    found: list[dict[str, Any]] = []
+    for month in sorted({month for _, month in wanted}):
+        ids = [one for one, of_month in wanted if of_month == month]
+        sql = f"""
+            SELECT {_SELECT} FROM {_SOURCE}
+            WHERE instance.id = ANY(%(ids)s) AND instance.month = %(month)s
+            ORDER BY run.id, instance.task_id, instance.map_index
+        """
+        found += [dict(row) for row in rows(connection, sql, {"ids": ids, "month": month})]
+    return found
 
 
 def _missing_instance(connection: Connection, run: Mapping[str, Any], wanted: Mapping[str, Any]) -> Exception:

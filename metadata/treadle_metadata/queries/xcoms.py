@@ -61,7 +61,7 @@ def list_xcoms(
         request=page,
     )
     for row in page_of.rows:
-        row |= _facts(run)
+        row.update(_facts(run))
     return page_of
 
 

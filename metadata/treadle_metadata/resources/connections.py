@@ -1,4 +1,4 @@
-"""Connections to other systems. Password and extra are encrypted at rest; no function here is called by a read endpoint.
+"""Connections to other systems. Password and extra are encrypted at rest; no read endpoint calls this.
 
 Called by the web server and the CLI (to write), by running tasks (to read one), and by ``connections export``.
 """
@@ -25,7 +25,8 @@ _CONN_TYPE: Final = re.compile(r"[\w.-]{1,100}", re.ASCII)
 
 _VALUES: Final = """
     (conn_id, conn_type, description, host, schema, login, password, port, extra)
-    VALUES (%(conn_id)s, %(conn_type)s, %(description)s, %(host)s, %(schema)s, %(login)s, %(password)s, %(port)s, %(extra)s)
+    VALUES (%(conn_id)s, %(conn_type)s, %(description)s, %(host)s, %(schema)s, %(login)s, %(password)s, %(port)s,
+            %(extra)s)
 """
 
 _INSERT: Final = f"INSERT INTO connection {_VALUES} ON CONFLICT (conn_id) DO NOTHING"
@@ -42,7 +43,7 @@ _SET: Final = f"""
 def find_connection(connection: Connection, conn_id: str, *, crypto: Crypto) -> dict[str, Any] | None:
     """Return all fields of a connection, decrypted, or None if there is none. For tasks and exports only."""
     found = rows(connection, "SELECT * FROM connection WHERE conn_id = %(conn_id)s", {"conn_id": conn_id})
-    return _decrypted(found[0], crypto) if found else None
+    return _decrypted(dict(found[0]), crypto) if found else None
 
 
 def create_connection(connection: Connection, conn_id: str, fields: Mapping[str, Any], *, crypto: Crypto) -> None:
@@ -75,7 +76,7 @@ def update_connection(connection: Connection, conn_id: str, fields: Mapping[str,
     found = rows(connection, "SELECT * FROM connection WHERE conn_id = %(conn_id)s FOR UPDATE", {"conn_id": conn_id})
     if not found:
         raise _no_such_connection(connection, conn_id)
-    set_connection(connection, conn_id, _decrypted(found[0], crypto, with_id=False) | dict(fields), crypto=crypto)
+    set_connection(connection, conn_id, _decrypted(dict(found[0]), crypto, with_id=False) | dict(fields), crypto=crypto)
 
 
 def delete_connection(connection: Connection, conn_id: str) -> None:
@@ -92,7 +93,7 @@ def export_connections(connection: Connection, *, crypto: Crypto) -> dict[str, d
     """Return all connections with their secrets, as ``{conn_id: {field: value}}`` without empty fields."""
     exported = {}
     for row in rows(connection, "SELECT * FROM connection ORDER BY conn_id"):
-        content = _decrypted(row, crypto, with_id=False)
+        content = _decrypted(dict(row), crypto, with_id=False)
         exported[row["conn_id"]] = {name: value for name, value in content.items() if value is not None}
     return exported
 
@@ -104,11 +105,10 @@ def import_connections(connection: Connection, content: Mapping[str, Any], *, cr
         InvalidRequestError: an entry or a field of one cannot be used.
     """
     for conn_id, one in content.items():
-        if isinstance(one, str):
-            one = fields_of_uri(one)
-        if not isinstance(one, Mapping):
+        fields = fields_of_uri(one) if isinstance(one, str) else one
+        if not isinstance(fields, Mapping):
             raise InvalidRequestError(f"connection {shown(conn_id)} of the import: expected an object or a URI")
-        set_connection(connection, conn_id, one, crypto=crypto)
+        set_connection(connection, conn_id, fields, crypto=crypto)
     return list(content)
 
 

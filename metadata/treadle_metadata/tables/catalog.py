@@ -80,6 +80,8 @@ dag_file = Table(
     Column("hash", Text, nullable=False),
     moment("parsed_at", required=True),
     Column("parse_seconds", Float, nullable=False),
+    # What else the file's meaning depends on: the modules and data files it read, and the version that parsed it.
+    Column("inputs", JSONB, nullable=False, server_default=text("'{}'")),
 )
 
 import_error = Table(

@@ -14,8 +14,8 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from treadle_metadata.states import FINISHED, TaskState, may_follow
 from treadle_metadata.statements import execute, rows, tuples
+from treadle_metadata.states import FINISHED, TaskState, may_follow
 
 _INSERT: Final = """
     INSERT INTO task_instance (month, dag_run_id, dag_id, task_id, map_index, state, max_tries, operator,

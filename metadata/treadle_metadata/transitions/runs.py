@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle_metadata.states import RunState, runs_may_follow
 from treadle_metadata.statements import execute, rows, tuples
+from treadle_metadata.states import RunState, runs_may_follow
 
 _INSERT: Final = """
     INSERT INTO dag_run (dag_id, run_id, version_id, month, run_type, state, logical_date, interval_start, interval_end,
@@ -69,6 +69,16 @@ _WAKE: Final = """
     SELECT * FROM unnest(%(ids)s::bigint[], %(due)s::timestamptz[])
 """
 
+_WAKE_FOLLOWING: Final = """
+    INSERT INTO run_wakeup (dag_run_id, due_at)
+    SELECT following.id, %(now)s
+    FROM dag_run AS run CROSS JOIN LATERAL (
+        SELECT id, state FROM dag_run AS later
+        WHERE later.dag_id = run.dag_id AND later.logical_date > run.logical_date
+        ORDER BY later.logical_date LIMIT 1) AS following
+    WHERE run.id = ANY(%(ids)s) AND following.state = 'running'
+"""
+
 
 def insert_runs(
     connection: Connection, new: Sequence[Mapping[str, Any]], *, month: object, now: datetime
@@ -112,3 +122,9 @@ def wake(connection: Connection, dues: Sequence[tuple[int, datetime]]) -> None:
     """Ask that each run be looked at, at its due time."""
     if dues:
         execute(connection, _WAKE, {"ids": [one[0] for one in dues], "due": [one[1] for one in dues]})
+
+
+def wake_following(connection: Connection, ids: Sequence[int], *, now: datetime) -> None:
+    """Ask that the running run after each of these (by logical date) be looked at: its tasks may wait for this one."""
+    if ids:
+        execute(connection, _WAKE_FOLLOWING, {"ids": list(ids), "now": now})

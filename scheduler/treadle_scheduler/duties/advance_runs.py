@@ -22,8 +22,9 @@ from treadle_metadata.transitions import instances, runs
 from treadle_scheduler.context import Context, Done
 from treadle_scheduler.expansion import expand
 from treadle_scheduler.graph import Graph
+from treadle_scheduler.past import held_by_past
 from treadle_scheduler.readiness import Decisions, decide
-from treadle_scheduler.time_limits import end_overdue
+from treadle_scheduler.time_limits import end_overdue, end_runs
 
 HELD_ELSEWHERE: Final = timedelta(milliseconds=20)
 """How soon to look again at a woken run that another scheduler holds at this moment."""
@@ -58,14 +59,16 @@ def _advance(
     ids = [run["id"] for run in open_runs]
     instances.schedule_due_retries(connection, ids, month=month, now=now)
     counts = state_counts(connection, ids, month=month)
+    held = held_by_past(connection, open_runs, graphs)
     decided = []
     for run in open_runs:
         graph = graphs[run["version_id"]]
         of_run = counts.get(run["id"], {})
         states = [of_run.get(node.task.task_id, {}) for node in graph.nodes]
-        decided.append((run, graph, decide(graph, states)))
+        decided.append((run, graph, decide(graph, states, held.get(run["id"], frozenset()))))
     _write(connection, decided, month, now)
-    return len(woken) - len(open_runs) + sum(what.finish is not None for _, _, what in decided)
+    runs.wake_following(connection, [run["id"] for run, graph, _ in decided if graph.past_dependent], now=now)
+    return len(woken) - len(open_runs) + sum(bool(what.finish or what.give_up) for _, _, what in decided)
 
 
 def _write(
@@ -86,5 +89,6 @@ def _write(
     for run, graph, what in decided:
         for one in what.expand:
             expand(connection, run, graph, one, month=month, now=now)
+    end_runs(connection, [run["id"] for run, _, what in decided if what.give_up], month=month, now=now)
     for state in (RunState.SUCCESS, RunState.FAILED):
         runs.finish(connection, [run["id"] for run, _, what in decided if what.finish is state], state, now=now)

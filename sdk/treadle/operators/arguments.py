@@ -18,8 +18,8 @@ from treadle.weight_rules import WeightRule
 from treadle.wording import did_you_mean
 
 if TYPE_CHECKING:
-    from treadle.dag import DAG
-    from treadle.task_group import TaskGroup
+    from treadle.dags import DAG
+    from treadle.task_groups import TaskGroup
 
 Callback = Callable[[Any], Any]
 """Called with the context of the attempt."""

@@ -25,9 +25,9 @@ from treadle.wording import shown
 from treadle.xcom_arg import XComArg, references_in
 
 if TYPE_CHECKING:
-    from treadle.dag import DAG
+    from treadle.dags import DAG
     from treadle.operators.partial import OperatorPartial
-    from treadle.task_group import TaskGroup
+    from treadle.task_groups import TaskGroup
 
 
 class BaseOperator(Node):
@@ -109,7 +109,9 @@ class BaseOperator(Node):
         self._place(task_id, given)
         self.pre_execute_hook = given.pop("pre_execute", None)
         self.post_execute_hook = given.pop("post_execute", None)
-        self.params = ParamsDict({**(self.applied_default_args.get("params") or {}), **(given.pop("params", None) or {})})
+        self.params = ParamsDict(
+            {**(self.applied_default_args.get("params") or {}), **(given.pop("params", None) or {})}
+        )
         for name in given.keys() - DEFAULTS.keys():
             raise UnknownArgumentError(repr(self), name, argument_names(type(self)), site=self.site)
         for name, default in DEFAULTS.items():

@@ -35,7 +35,9 @@ def constructing(init: Init) -> Init:
             self.applied_default_args = default_args_of(arguments)
         site = (self.fileloc, self.line)
         if positional:
-            raise DagError(f"{type(self).__name__} takes keyword arguments only; write task_id=... and so on", site=site)
+            raise DagError(
+                f"{type(self).__name__} takes keyword arguments only; write task_id=... and so on", site=site
+            )
         for name in names & self.applied_default_args.keys():
             arguments.setdefault(name, self.applied_default_args[name])
         missing = [name for name in required if name not in arguments]

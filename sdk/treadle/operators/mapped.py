@@ -83,7 +83,7 @@ class MappedOperator(BaseOperator):
         yield from references_in(self.partial_kwargs)
         yield from references_in(self.expand_input.arguments)
 
-    def execute(self, context: Any) -> Any:
+    def execute(self, context: Any) -> Any:  # noqa: ARG002 - the contract of operators
         """Refuse: a mapped task does no work, its instances do."""
         raise InvalidArgumentError(repr(self), "map_index", -1, "an instance made by unmap()", site=self.site)
 

@@ -7,9 +7,9 @@ and threads that user code starts must see it too. Nothing outlives the process.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from treadle.runtime.supervisor import Supervisor
@@ -19,6 +19,8 @@ from treadle.runtime.supervisor import Supervisor
 class _Current:
     supervisor: Supervisor | None = None
     context: Any = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+    connections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 _current = _Current()
@@ -46,11 +48,21 @@ def attempt(asked: Supervisor, context: Any) -> Iterator[None]:
 
 
 @contextmanager
-def answered_by(asked: Supervisor) -> Iterator[None]:
-    """Let code outside any attempt (a DAG file being loaded for a test) ask ``asked``."""
-    before = _current.supervisor
-    _current.supervisor = asked
+def given(variables: Mapping[str, str], connections: Mapping[str, Mapping[str, Any]]) -> Iterator[None]:
+    """Let a test's own variables and connections come before those of the environment and the server."""
+    before = (_current.variables, _current.connections)
+    _current.variables, _current.connections = variables, connections
     try:
         yield
     finally:
-        _current.supervisor = before
+        _current.variables, _current.connections = before
+
+
+def given_variable(key: str) -> str | None:
+    """Return a variable's text if a test gave it."""
+    return _current.variables.get(key)
+
+
+def given_connection(conn_id: str) -> Mapping[str, Any] | None:
+    """Return a connection's fields if a test gave it."""
+    return _current.connections.get(conn_id)

@@ -16,7 +16,17 @@ from treadle.timetables.zone_offsets import ZoneOffsets, zone_offsets
 
 _CALENDAR: Final = ("years", "months", "days")
 _ELAPSED: Final = ("hours", "minutes", "seconds", "microseconds")
-_FIXED: Final = ("month", "day", "hour", "minute", "second", "microsecond")
+_FIXED: Final = {
+    "month": range(1, 13),
+    "day": range(1, 32),
+    "hour": range(24),
+    "minute": range(60),
+    "second": range(60),
+    "microsecond": range(10**6),
+}
+"""The parts that set a field of the wall time, with the values they may have; a day past the month's end is
+its last.
+"""
 _REFUSED: Final = ("year", "weekday", "leapdays")
 _INSTANT = timedelta(microseconds=1)
 
@@ -45,8 +55,10 @@ class CalendarStep:
     def checked(self) -> CalendarStep:
         """Return this step, or raise :class:`InvalidSchedule` if it is unknown or does not move forward."""
         for name, value in self.parts:
-            if name not in (*_CALENDAR, *_ELAPSED, *_FIXED) or int(value) != value:
-                raise InvalidSchedule("The schedule's part", (name, value), "is not known.")
+            known = name in (*_CALENDAR, *_ELAPSED) or value in _FIXED.get(name, ())
+            if not known or int(value) != value:
+                expected = "is not known, or not a whole number within its bounds."
+                raise InvalidSchedule("The schedule's part", f"{name}={value}", expected)
         moving = [value for name, value in self.parts if name not in _FIXED]
         if not moving or min(moving) < 0:
             expected = "does not move forward; expected parts above zero."

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-
 from tests.support.scheduling import TestScheduler, a_dag
+
 from treadle.document import ExpandArgument, ExpandDocument, ScheduleDocument, TaskDocument
 from treadle_metadata import clearing, marking
 from treadle_metadata.clock import ManualClock
@@ -312,3 +313,58 @@ def test_multi_slot_tasks_never_overfill_their_pool_and_an_impossible_one_blocks
         marking.mark_instances(connection, "slots", run_id, "t0", "success", now=scheduler.clock.now())
     scheduler.beats()
     assert list(scheduler.task_states(run_id).values()).count("queued") == 1
+
+
+def at(hour: int) -> datetime:
+    return datetime(2026, 1, 15, hour, tzinfo=UTC)
+
+
+def test_a_task_waits_for_itself_in_the_run_before_and_goes_on_when_that_is_done(scheduler: TestScheduler) -> None:
+    """Cases A26 and A27: nothing is decided on it meanwhile, and a skipped past counts as done."""
+    held: list[Workload] = []
+
+    def queue(workloads: Iterable[Workload]) -> None:
+        for one in workloads:
+            late = one["task_id"] == "t2" and one["run"]["logical_date"] == at(9).isoformat()
+            held.append(one) if late else plain([one])
+
+    plain, scheduler.executor.queue = scheduler.executor.queue, queue  # type: ignore[method-assign]
+    scheduler.executor.outcome = lambda one: {
+        "outcome": "skipped"
+        if one["task_id"] == "t1" and one["run"]["logical_date"] == at(10).isoformat()
+        else "success"
+    }
+    scheduler.install(a_dag("past", task("t1"), task("t2", "t1", depends_on_past=True)))
+    runs = [scheduler.trigger("past", logical_date=at(hour)) for hour in (9, 10, 11)]
+    scheduler.beats()
+    assert [scheduler.task_states(run)["t2"] for run in runs] == ["queued", "none", "none"]
+    plain(held)
+    scheduler.beats()
+    assert [scheduler.task_states(run)["t2"] for run in runs] == ["success", "skipped", "success"]
+
+
+def test_a_failed_past_holds_the_next_run_until_somebody_marks_it(scheduler: TestScheduler) -> None:
+    scheduler.executor.outcome = lambda one: {
+        "outcome": "failed" if one["run"]["logical_date"] == at(9).isoformat() else "success"
+    }
+    scheduler.install(a_dag("past", task("t", wait_for_downstream=True, depends_on_past=True), task("below", "t")))
+    first, second = (scheduler.trigger("past", logical_date=at(hour)) for hour in (9, 10))
+    scheduler.beats()
+    assert scheduler.run_states("past") == {first: "failed", second: "running"}
+    with scheduler.database.begin() as connection:
+        marking.mark_instances(connection, "past", first, "t", "success", now=scheduler.clock.now())
+    scheduler.beats()
+    assert scheduler.task_states(second) == {"t": "none", "below": "none"}
+    with scheduler.database.begin() as connection:
+        marking.mark_instances(connection, "past", first, "below", "success", now=scheduler.clock.now())
+    scheduler.beats()
+    assert scheduler.run_states("past")[second] == "success"
+
+
+def test_fail_fast_ends_everything_else_at_the_first_failure(scheduler: TestScheduler) -> None:
+    scheduler.executor.outcome = failing("bad")
+    scheduler.install(a_dag("fast", task("bad", priority_weight=9), task("other"), fail_fast=True, max_active_tasks=1))
+    run_id = scheduler.trigger("fast")
+    scheduler.beats()
+    assert scheduler.task_states(run_id) == {"bad": "failed", "other": "skipped"}
+    assert scheduler.run_states("fast") == {run_id: "failed"}

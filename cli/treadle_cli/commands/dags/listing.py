@@ -97,10 +97,11 @@ def list_runs(
     output: str | None,
 ) -> None:
     """List the runs of the DAG DAG_ID, the newest first."""
-    wanted = runs.RunFilter(dag_id=dag_id, states=states, logical_date=Between(gte=start_date, lte=end_date))
 
     def act(connection: Connection) -> list[Row]:
-        dags.get_dag(connection, dag_id)
+        zone = newest_document(connection, dag_id).timezone
+        dates = Between(gte=edge.localised(start_date, zone), lte=edge.localised(end_date, zone))
+        wanted = runs.RunFilter(dag_id=dag_id, states=states, logical_date=dates)
         found = every(lambda page: runs.list_runs(connection, wanted, page), most=limit)
         return [run_row(row) for row in found]
 

@@ -17,7 +17,7 @@ from treadle.source import site_here
 from treadle.wording import shown
 
 if TYPE_CHECKING:
-    from treadle.dag import DAG
+    from treadle.dags import DAG
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,7 +55,7 @@ class TaskGroup(Node):
         self.label = checked_group_id(group_id, self.site)
         self.group_id: str | None = self.parent_group.free_group_id(self.label, self.site, add_suffix_on_collision)
         self.prefix_group_id = prefix_group_id
-        self.default_args = {**self.parent_group.default_args, **(default_args or {})}
+        self.default_args: dict[str, Any] = {**self.parent_group.default_args, **(default_args or {})}
         self.tooltip, self.doc_md = tooltip, doc_md
         self.ui_color, self.ui_fgcolor = ui_color, ui_fgcolor
         self.group_display_name = group_display_name

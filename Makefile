@@ -1,0 +1,60 @@
+# `make` lists what can be made. Everything happens in a virtual environment in .venv.
+
+PYTHON ?= python3
+VENV ?= .venv
+# Test processes side by side; the suite starts one PostgreSQL for all of them.
+WORKERS ?= 2
+# Passed on, say: make run ARGS="--port 8081", make test ARGS="tests/unit -x"
+ARGS ?=
+
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint format docs bench clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+
+run: $(VENV)/.run ## Install, and start the whole service on this machine (Ctrl-C stops it)
+	@$(BIN)/treadle standalone $(ARGS)
+
+test: $(VENV)/.dev ## Install what tests need, and run the whole suite
+	$(BIN)/pytest -n $(WORKERS) $(ARGS)
+
+lint: $(VENV)/.dev ## Check format, style, types and import rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev ## Format the code and repair what ruff can repair
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/.docs ## Build the documentation into site/
+	$(BIN)/mkdocs build --strict --quiet
+
+bench: $(VENV)/.dev ## List the benchmarks, or run one: make bench ARGS="throughput --shape wide"
+	$(BIN)/python -m bench $(ARGS)
+
+clean: ## Remove the virtual environment and everything that was built
+	rm -rf $(VENV) build dist site .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$(PYTHON) is older than 3.11; choose another: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ echo "$(PYTHON) cannot make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
+
+$(VENV)/.run: $(BIN)/python pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: $(BIN)/python pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.docs: $(BIN)/python pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@

@@ -1,0 +1,122 @@
+"""The scheduler alone: runs of no-op tasks with an executor that ends every attempt at once.
+
+Two shapes: ``flat`` (all tasks independent) and ``joined`` (four layers, each fully joined to the next).
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import insert
+
+from bench.instant import InstantExecutor
+from bench.report import progress, report
+from treadle import document as documents
+from treadle.document import DagDocument, TaskDocument
+from treadle_metadata import migration, runs
+from treadle_metadata.clock import SystemClock
+from treadle_metadata.connection import Database
+from treadle_metadata.embedded_postgres import EmbeddedPostgres
+from treadle_metadata.settings import Settings
+from treadle_metadata.statements import execute, rows
+from treadle_metadata.tables import dag, dag_version
+from treadle_scheduler.context import Context
+from treadle_scheduler.loop import Loop
+
+
+def main(options: list[str]) -> None:
+    """Run both shapes and report task instances per second."""
+    parser = argparse.ArgumentParser(prog="python -m bench scheduler", description=__doc__)
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--tasks", type=int, default=20)
+    parser.add_argument("--shape", choices=("flat", "joined", "both"), default="both")
+    chosen = parser.parse_args(options)
+    shapes = ("flat", "joined") if chosen.shape == "both" else (chosen.shape,)
+    figures: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder, EmbeddedPostgres(Path(folder) / "pg", "bench") as server:
+        database = Database(server.url("postgres"))
+        migration.migrate(database.url, datetime.now(UTC))
+        settings = Settings(
+            home=Path(folder), database_url=database.url, parallelism=10_000, max_active_runs_per_dag=10_000,
+            max_active_tasks_per_dag=10_000, executor="instant",
+        )  # fmt: skip
+        for shape in shapes:
+            seconds, statements = measure(database, settings, shape, chosen.runs, chosen.tasks)
+            figures[f"{shape}_instances_per_s"] = chosen.runs * chosen.tasks / seconds
+            figures[f"{shape}_transactions_per_task"] = statements / (chosen.runs * chosen.tasks)
+        database.close()
+    if len(shapes) == 2:
+        figures["instances_per_s"] = min(figures["flat_instances_per_s"], figures["joined_instances_per_s"])
+    report("scheduler", vars(chosen), figures)
+
+
+def measure(database: Database, settings: Settings, shape: str, number: int, tasks: int) -> tuple[float, float]:
+    """Return the seconds and the database transactions from the first trigger to the last run's end."""
+    clock = SystemClock()
+    document = shaped(shape, tasks)
+    with database.begin() as connection:
+        execute(connection, "UPDATE slot_pool SET slots = -1")
+        _install(connection, document)
+    executor = InstantExecutor(database, settings)
+    loop = Loop(Context(database, clock, replace(settings), {"instant": executor}))
+    executor.start(loop.wake)
+    loop.beat()
+    before = _transactions(database)
+    started = time.perf_counter()
+    with database.begin() as connection:
+        for _ in range(number):
+            runs.trigger_run(connection, document.dag_id, triggered_by="cli", now=clock.now())
+    loop.wake(everywhere=True)
+    while _unfinished(database):
+        loop.beat()
+    seconds = time.perf_counter() - started
+    progress(f"{shape}: {number} runs of {tasks} tasks in {seconds:.2f} s")
+    return seconds, _transactions(database) - before
+
+
+def shaped(shape: str, tasks: int) -> DagDocument:
+    """Return the document of one shape."""
+    width = tasks if shape == "flat" else max(1, tasks // 4)
+    made = []
+    for number in range(tasks):
+        layer = number // width
+        upstream = tuple(sorted(f"t{one}" for one in range((layer - 1) * width, layer * width))) if layer else ()
+        made.append(TaskDocument(task_id=f"t{number}", operator="PythonOperator", upstream=upstream))
+    return DagDocument(dag_id=f"bench_{shape}", tasks=tuple(made))
+
+
+def _install(connection: object, document: DagDocument) -> None:
+    now = datetime.now(UTC)
+    version = connection.execute(  # type: ignore[attr-defined]
+        insert(dag_version)
+        .values(
+            dag_id=document.dag_id,
+            number=1,
+            hash=documents.digest(document),
+            document=documents.to_json(document),
+            code="",
+            file_hash="",
+            created_at=now,
+        )  # fmt: skip
+        .returning(dag_version.c.id)
+    ).scalar_one()
+    connection.execute(  # type: ignore[attr-defined]
+        insert(dag).values(dag_id=document.dag_id, file="f.py", version_id=version, is_paused=False, created_at=now)
+    )
+
+
+def _unfinished(database: Database) -> int:
+    with database.begin() as connection:
+        return len(rows(connection, "SELECT 1 FROM dag_run WHERE state IN ('queued', 'running') LIMIT 1"))
+
+
+def _transactions(database: Database) -> float:
+    with database.begin() as connection:
+        execute(connection, "SELECT pg_stat_clear_snapshot()")
+        found = rows(connection, "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
+    return float(found[0]["xact_commit"])

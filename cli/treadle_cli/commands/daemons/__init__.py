@@ -1,0 +1,1 @@
+"""The daemons, one module each, so that none pays for the imports of another."""

@@ -1,0 +1,19 @@
+"""``treadle webserver``."""
+
+from __future__ import annotations
+
+import click
+
+from treadle_cli import edge
+from treadle_cli.clicks import Command
+from treadle_webserver import main
+
+
+@click.command(cls=Command, examples=("treadle webserver", "treadle webserver --host 0.0.0.0 --port 8080"))
+@click.option("--host", help="Address to listen on; default: the setting host (127.0.0.1).")
+@click.option(
+    "-p", "--port", type=click.IntRange(0, 65535), help="Port to listen on; default: the setting port (8080)."
+)
+def webserver(host: str | None, port: int | None) -> None:
+    """Serve the REST API until stopped by Ctrl-C or SIGTERM."""
+    main.run(edge.settings(host=host, port=port))

@@ -1,0 +1,129 @@
+"""``treadle tasks logs``: the log of an attempt, as it stands or as it grows."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from sqlalchemy import Connection
+
+from treadle_cli import edge
+from treadle_cli.clicks import Command
+from treadle_cli.database import in_database, opened
+from treadle_cli.errors import CliError
+from treadle_cli.output import say
+from treadle_cli.run_names import HELP, find_run
+from treadle_metadata.connection import Database
+from treadle_metadata.queries import logs as questions
+from treadle_metadata.queries.task_instances import get_instance, get_try
+from treadle_metadata.settings import Settings
+
+PAUSE: Final = 0.1
+"""Seconds between two looks at a log that is followed."""
+
+_COLOURS: Final = {"warning": "yellow", "error": "red", "critical": "red", "debug": "bright_black"}
+
+
+@click.command(
+    cls=Command,
+    help=f"Print the log of the task TASK_ID of the DAG DAG_ID in a run. {HELP}",
+    examples=(
+        "treadle tasks logs daily_sales load",
+        "treadle tasks logs daily_sales load 2026-03-01 --try 1",
+        "treadle tasks logs daily_sales load --follow",
+    ),
+)
+@click.argument("dag_id")
+@click.argument("task_id")
+@click.argument("run", required=False)
+@click.option("-m", "--map-index", type=int, default=-1, help="Which instance of a mapped task.")
+@click.option("-t", "--try", "try_number", type=click.IntRange(min=1), help="Which try; the newest if not given.")
+@click.option("-f", "--follow", is_flag=True, help="Go on until the try ends.")
+@click.option("--raw", is_flag=True, help="Print the JSON lines as they are stored.")
+def logs(
+    dag_id: str, task_id: str, run: str | None, map_index: int, try_number: int | None, follow: bool, raw: bool
+) -> None:
+    """Print the log of a task."""
+    settings = edge.settings()
+
+    def act(connection: Connection) -> dict[str, Any]:
+        found = find_run(connection, dag_id, run)
+        return get_instance(connection, dag_id, found["run_id"], task_id, map_index)
+
+    if follow:
+        try:
+            with opened() as database:
+                _follow(database, settings, database.run(act), try_number, raw=raw)
+        except KeyboardInterrupt:
+            say("stopped following; the task goes on")
+        return
+    instance = in_database(act)
+    number = try_number or instance["try_number"]
+    if number == 0:
+        raise CliError(
+            f"task {task_id!r} of run {instance['run_id']!r} has not been started yet: it is {_why(instance)}"
+        )
+    path = in_database(lambda connection: _path(connection, settings, instance, number))
+    if not path.exists():
+        raise CliError(f"there is no log {path}: the try has not begun to write, or it ran on another machine")
+    _print(questions.iterate(path), raw=raw)
+
+
+def _follow(
+    database: Database, settings: Settings, instance: Mapping[str, Any], try_number: int | None, *, raw: bool
+) -> None:
+    number = try_number or database.run(lambda connection: _first_try(connection, instance))
+    while number == 0:
+        time.sleep(PAUSE)
+        number = database.run(lambda connection: _first_try(connection, instance))
+    path = database.run(lambda connection: _path(connection, settings, instance, number))
+    offset = 0
+    while True:
+        # Asked before reading: what was written before the end is then surely read.
+        is_over = database.run(lambda connection: get_try(connection, instance, number)["ended_at"] is not None)
+        offset = _print_from(path, offset, raw=raw)
+        if is_over:
+            return
+        time.sleep(PAUSE)
+
+
+def _print_from(path: Path, offset: int, *, raw: bool) -> int:
+    """Print what the log holds from byte ``offset`` on, and return how far it was read."""
+    while True:
+        chunk = questions.read_chunk(path, offset)
+        _print(iter(chunk.lines), raw=raw)
+        if chunk.at_end or chunk.next_offset == offset:
+            return chunk.next_offset
+        offset = chunk.next_offset
+
+
+def _first_try(connection: Connection, instance: Mapping[str, Any]) -> int:
+    known = (instance["dag_id"], instance["run_id"], instance["task_id"], instance["map_index"])
+    return int(get_instance(connection, *known)["try_number"])
+
+
+def _path(connection: Connection, settings: Settings, instance: Mapping[str, Any], number: int) -> Path:
+    stored = get_try(connection, instance, number)["log_path"]
+    return questions.inside(settings.path("logs_folder"), stored)
+
+
+def _print(lines: Iterator[dict[str, Any]], *, raw: bool) -> None:
+    for line in lines:
+        if raw:
+            click.echo(json.dumps(line, ensure_ascii=False))
+            continue
+        level = str(line.get("level", "")).lower()
+        moment = click.style(str(line.get("time", "")).replace("T", " ")[:23], fg="bright_black")
+        name = click.style(f"{level.upper():<7}", fg=_COLOURS.get(level))
+        click.echo(f"{moment} {name} {line.get('text', '')}")
+        if line.get("exc"):
+            click.echo(line["exc"])
+
+
+def _why(instance: Mapping[str, Any]) -> str:
+    reason = f" ({instance['waiting_for']})" if instance["waiting_for"] else ""
+    return f"{instance['state']}{reason}"

@@ -1,0 +1,110 @@
+"""``treadle users``: the accounts that may log in to the web server."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import Any
+
+import click
+from sqlalchemy import Connection
+
+from treadle_cli import edge
+from treadle_cli.clicks import Group
+from treadle_cli.database import in_database
+from treadle_cli.output import Listing, output_option, say, show
+from treadle_metadata import accounts, audit
+
+_password = click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
+
+
+@click.group(cls=Group, examples=("treadle users create ada --role User", "treadle users list"))
+def users() -> None:
+    """Accounts that may log in. Roles: Viewer < User < Op < Admin, each including the one before it."""
+
+
+@users.command(
+    examples=("treadle users create ada --role User", "treadle users create ci --role Op --password-stdin < pw")
+)
+@click.argument("username")
+@click.option(
+    "--role",
+    type=click.Choice([role.value for role in accounts.Role], case_sensitive=False),
+    default=accounts.Role.VIEWER.value,
+    show_default=True,
+)
+@_password
+def create(username: str, role: str, password_stdin: bool) -> None:
+    """Create the account USERNAME; the password is asked for."""
+    password = _read_password(password_stdin)
+
+    def act(connection: Connection) -> None:
+        accounts.create_account(connection, username, password, role, now=edge.now())
+        _record(connection, "create_user", {"username": username, "role": role})
+
+    in_database(act)
+    say(f"Account {username} is created, with role {role}.")
+
+
+@users.command("list", examples=("treadle users list",))
+@output_option
+def list_(output: str | None) -> None:
+    """List the accounts."""
+    rows = [asdict(account) for account in in_database(accounts.list_accounts)]
+    show(Listing(("username", "role", "is_active"), rows, titles={"username": "user", "is_active": "active"}), output)
+
+
+@users.command("reset-password", examples=("treadle users reset-password admin",))
+@click.argument("username")
+@_password
+def reset_password(username: str, password_stdin: bool) -> None:
+    """Give the account USERNAME another password; its logins end."""
+    password = _read_password(password_stdin)
+
+    def act(connection: Connection) -> None:
+        accounts.change_password(connection, username, password)
+        _record(connection, "reset_password", {"username": username})
+
+    in_database(act)
+    say(f"Account {username} has another password.")
+
+
+@users.command("set-role", examples=("treadle users set-role ada Op",))
+@click.argument("username")
+@click.argument("role", type=click.Choice([role.value for role in accounts.Role], case_sensitive=False))
+def set_role(username: str, role: str) -> None:
+    """Give the account USERNAME another ROLE; its logins end."""
+
+    def act(connection: Connection) -> None:
+        accounts.change_role(connection, username, role)
+        _record(connection, "change_role", {"username": username, "role": role})
+
+    in_database(act)
+    say(f"Account {username} has role {role}.")
+
+
+@users.command(examples=("treadle users delete ada",))
+@click.argument("username")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+def delete(username: str, yes: bool) -> None:
+    """Delete the account USERNAME; its logins end."""
+    edge.confirm(f"Delete account {username}?", yes=yes)
+
+    def act(connection: Connection) -> None:
+        accounts.delete_account(connection, username)
+        _record(connection, "delete_user", {"username": username})
+
+    in_database(act)
+    say(f"Account {username} is deleted.")
+
+
+def _read_password(from_stdin: bool) -> str:
+    if from_stdin:
+        return sys.stdin.readline().rstrip("\n")
+    if not sys.stdin.isatty():
+        raise click.UsageError("there is no terminal to ask for the password on: use --password-stdin")
+    return str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+
+
+def _record(connection: Connection, event: str, detail: dict[str, Any]) -> None:
+    audit.record(connection, actor=edge.actor(), event=event, now=edge.now(), detail=detail)

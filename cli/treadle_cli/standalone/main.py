@@ -1,0 +1,131 @@
+"""``run``: the steps of ``treadle standalone``, in order.
+
+It returns after a stop by signal, with every child ended and the database shut down. Killed at any moment, it leaves
+nothing behind: its children get a signal from the kernel, and the next start waits for them to end.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+
+from treadle.version import __version__
+from treadle_cli.standalone import daemon_logs, daemons, home
+from treadle_cli.standalone.errors import AddressInUseError
+from treadle_cli.standalone.supervisor import HEARD, STOPS, Child, Supervisor
+from treadle_metadata import accounts, migration
+from treadle_metadata.clock import SystemClock
+from treadle_metadata.connection import Database
+from treadle_metadata.embedded_postgres import EmbeddedPostgres
+from treadle_metadata.settings import Settings
+
+ADMIN = "admin"
+
+
+def run(settings: Settings, host: str, port: int) -> None:
+    """Run the whole service until SIGINT, SIGTERM or SIGHUP.
+
+    Raises:
+        StandaloneError: the home is in use or unusable, or the address cannot be bound; nothing was started.
+        PostgresError: the embedded database cannot be started; nothing is left running.
+    """
+    settings = replace(settings, home=settings.home.expanduser().absolute(), host=host, port=port)
+    with home.locked(settings.home), _signals_held():
+        _refuse_used_address(host, port)
+        home.make_folders(settings)
+        settings, server = home.with_secrets(settings)
+        daemon_logs.to_terminal("standalone", sys.stderr, logging.WARNING)
+        daemons.adopt_orphans()
+        daemons.hide_memory()
+        if server is not None:
+            server.start()
+        supervisor = Supervisor(_children(settings, server))
+        try:
+            password = _prepare_database(settings)
+            # What is there now is shared with the children as long as no collection writes to it.
+            gc.collect()
+            gc.freeze()
+            supervisor.start_due()
+            if _wait_until_listening(supervisor, host, port):
+                _greet(settings, password)
+                supervisor.run()
+        finally:
+            print("Stopping.", flush=True)
+            supervisor.stop()
+
+
+def _children(settings: Settings, server: EmbeddedPostgres | None) -> list[Child]:
+    children = [Child(one.name, partial(daemons.start, one, settings)) for one in daemons.DAEMONS]
+    if server is not None:
+        database = Child("postgres", server.restart, signal=signal.SIGINT, grace_seconds=60.0, pid=server.pid)
+        children.append(database)
+    return children
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Keep the signals that the supervisor waits for from interrupting us anywhere else."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _refuse_used_address(host: str, port: int) -> None:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except (OSError, OverflowError) as error:
+        why = error.strerror if isinstance(error, OSError) else None
+        raise AddressInUseError(host, port, (why or str(error)).lower()) from error
+
+
+def _prepare_database(settings: Settings) -> str | None:
+    """Migrate, and make the first account if there is none; return its password."""
+    now = SystemClock().now()
+    migration.migrate(settings.database_url, now, default_pool_slots=settings.default_pool_slots)
+    database = Database(settings.database_url, pool_size=1)
+    try:
+        with database.begin() as connection:
+            if accounts.list_accounts(connection):
+                return None
+            password = secrets.token_urlsafe(12)
+            accounts.create_account(connection, ADMIN, password, accounts.Role.ADMIN, now=now)
+            return password
+    finally:
+        database.close()
+
+
+def _wait_until_listening(supervisor: Supervisor, host: str, port: int) -> bool:
+    """Wait until the web server takes connections; return False if a signal asks to stop before."""
+    target = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    while True:
+        try:
+            socket.create_connection((target, port), timeout=1).close()
+        except OSError:
+            if supervisor.wait(0.01) in STOPS:
+                return False
+            supervisor.start_due()
+        else:
+            return True
+
+
+def _greet(settings: Settings, password: str | None) -> None:
+    shown = f"[{settings.host}]" if ":" in settings.host else settings.host
+    print(f"Treadle {__version__} listens on http://{shown}:{settings.port}")
+    print(f"DAGs folder: {settings.path('dags_folder')}")
+    print(f"Logs: {settings.path('logs_folder')} (tasks), {settings.home / 'daemons'} (daemons)")
+    if password is not None:
+        print(f"Login: {ADMIN} / {password} (made now and shown once)")
+    print("Ctrl-C stops it.", flush=True)

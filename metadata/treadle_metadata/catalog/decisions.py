@@ -1,0 +1,167 @@
+"""What is to be stored of a batch of parsed files: which DAGs, as which version, and which errors instead.
+
+Pure. Called by ``storing`` with what the database knows of these DAGs. An unknown pool or an id that another file owns
+makes an error of that DAG alone; it keeps its last good version.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from treadle.timetables.base import DataInterval
+from treadle_metadata.catalog.parsed import SLOW, UNSTABLE, DagWarning, FileError, ParsedDag, ParsedFile
+from treadle_metadata.catalog.versioning import Field, Verdict, judge, line_of
+from treadle_metadata.errors import shown
+
+Json = Any
+DEFAULT_POOL = "default_pool"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A DAG as the database has it. ``document`` is there only for a DAG whose digest has changed."""
+
+    dag_id: str
+    file: str
+    is_active: bool
+    version_id: int | None
+    digest: str | None
+    file_hash: str | None
+    last: DataInterval | None = None
+    next_run_at: datetime | None = None
+    document: Json | None = None
+    inputs: Mapping[str, Json] = field(default_factory=dict)
+    """What its file had read when it was stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A DAG to be stored."""
+
+    dag: ParsedDag
+    file: ParsedFile
+    stored: Stored | None
+    verdict: Verdict
+
+    @property
+    def plans_anew(self) -> bool:
+        """Whether the time of the next run must be worked out: a new version, or a DAG that came back."""
+        return self.verdict.is_new or self.stored is None or not self.stored.is_active
+
+    @property
+    def updates_code(self) -> bool:
+        """Whether the stored version gets the file's new text: the structure is the same, the functions may not be."""
+        return not self.verdict.is_new and self.stored is not None and self.stored.file_hash != self.file.state.hash
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What to store, and the errors by file."""
+
+    accepted: tuple[Accepted, ...]
+    errors: Mapping[str, Sequence[FileError]]
+    warnings: tuple[DagWarning, ...]
+
+
+def decide(files: Sequence[ParsedFile], stored: Mapping[str, Stored], pools: Collection[str]) -> Decisions:
+    """Decide for a batch; files are taken in the order of their names, so that the outcome does not hang on chance."""
+    ordered = sorted(files, key=lambda one: one.file)
+    errors = {one.file: list(one.errors) for one in ordered}
+    accepted: list[Accepted] = []
+    for dag, file, rival in _owned(ordered, stored):
+        error = _duplicate(dag, file, rival) if rival else _unknown_pool(dag, file, pools)
+        if error is not None:
+            errors[file.file].append(error)
+            continue
+        known = stored.get(dag.dag_id)
+        accepted.append(Accepted(dag, file, known, _verdict(dag, file, known)))
+    return Decisions(tuple(accepted), errors, tuple(_warnings(accepted)))
+
+
+def needs_document(dag: ParsedDag, stored: Stored | None) -> bool:
+    """Tell whether the stored document must be read to decide about ``dag``."""
+    return stored is not None and stored.digest != dag.digest
+
+
+def _verdict(dag: ParsedDag, file: ParsedFile, known: Stored | None) -> Verdict:
+    if known is None or known.digest is None:
+        return judge(None, dag.document, dag.again, inputs_changed=True)
+    moved = known.file != file.file
+    if known.digest == dag.digest:
+        return Verdict(moved)
+    inputs_changed = known.file_hash != file.state.hash or known.inputs != file.state.inputs
+    verdict = judge(known.document, dag.document, dag.again, inputs_changed=inputs_changed)
+    # A version names the file that its tasks are loaded from, and is read once: another file is another version.
+    return Verdict(verdict.is_new or moved, verdict.unstable)
+
+
+def _owned(
+    files: Sequence[ParsedFile], stored: Mapping[str, Stored]
+) -> Iterator[tuple[ParsedDag, ParsedFile, str | None]]:
+    """Yield each DAG with its file and, if the id belongs to another file, that file."""
+    defining: dict[str, list[str]] = {}
+    for file in files:
+        for dag in file.dags:
+            defining.setdefault(dag.dag_id, []).append(file.file)
+    let_go = {file.file for file in files if not file.failed}
+    for file in files:
+        for dag in file.dags:
+            candidates = defining[dag.dag_id]
+            known = stored.get(dag.dag_id)
+            owner = candidates[0]
+            if known is not None and known.is_active and (known.file in candidates or known.file not in let_go):
+                owner = known.file
+            yield dag, file, None if owner == file.file else owner
+
+
+def _duplicate(dag: ParsedDag, file: ParsedFile, owner: str) -> FileError:
+    line = dag.document.get("line")
+    return FileError(
+        f"{place(file.file, line)}: DAG {shown(dag.dag_id)} is defined in two files, {owner} and {file.file}; "
+        f"the one in {owner} stays in use. Rename one of them or delete it",
+        line,
+        dag_id=dag.dag_id,
+    )
+
+
+def _unknown_pool(dag: ParsedDag, file: ParsedFile, pools: Collection[str]) -> FileError | None:
+    for task in dag.document.get("tasks", ()):
+        pool = task.get("pool", DEFAULT_POOL)
+        if pool in pools:
+            continue
+        line = task.get("line") or dag.document.get("line")
+        close = difflib.get_close_matches(pool[:250], pools, n=1)
+        advice = f"did you mean {close[0]!r}?" if close else "make it with 'treadle pools set', or correct the name"
+        known = ", ".join(sorted(pools)[:20]) + (", ..." if len(pools) > 20 else "")
+        return FileError(
+            f"{place(file.file, line)}: task {shown(task['task_id'])} of DAG {shown(dag.dag_id)} names the pool "
+            f"{shown(pool)}, which does not exist; {advice} (known pools: {known})",
+            line,
+            dag_id=dag.dag_id,
+        )
+    return None
+
+
+def place(file: str, line: int | None) -> str:
+    """Return where something is, as the beginning of a message."""
+    return file if line is None else f"{file}, line {line}"
+
+
+def _warnings(accepted: Iterable[Accepted]) -> Iterator[DagWarning]:
+    for one in accepted:
+        if one.verdict.unstable:
+            yield DagWarning(one.dag.dag_id, UNSTABLE, _unstable(one.file.file, one.verdict.unstable, one.dag.document))
+        if one.file.slow:
+            yield DagWarning(one.dag.dag_id, SLOW, one.file.slow)
+
+
+def _unstable(file: str, fields: Sequence[Field], document: Json) -> str:
+    listed = ", ".join(str(one) for one in fields[:5]) + (f" and {len(fields) - 5} more" if len(fields) > 5 else "")
+    return (
+        f"{place(file, line_of(fields[0], document))}: {listed} came out differently when the file was read again without "
+        "a change, so a change there makes no new version. Give a fixed value: no now(), random value or order of a set"
+    )

@@ -1,0 +1,86 @@
+"""Deleting finished runs, and whole DAGs, with all that belongs to them. Log files stay until retention takes them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import Connection
+
+from treadle_metadata.errors import ConflictError, NotFoundError, shown
+from treadle_metadata.runs import find_run
+from treadle_metadata.statements import execute, rows
+from treadle_metadata.states import FINISHED_RUNS
+
+_OF_INSTANCES: Final = (
+    "DELETE FROM xcom WHERE month = %(month)s AND task_instance_id = ANY(%(instances)s)",
+    "DELETE FROM task_attempt WHERE month = %(month)s AND task_instance_id = ANY(%(instances)s)",
+    "DELETE FROM task_instance WHERE month = %(month)s AND dag_run_id = %(run)s",
+    "DELETE FROM run_wakeup WHERE dag_run_id = %(run)s",
+    "DELETE FROM dag_run WHERE id = %(run)s",
+)
+
+_INSTANCE_OF_DAG: Final = """
+    USING task_instance AS instance, dag_run AS run
+    WHERE run.dag_id = %(dag_id)s AND instance.dag_run_id = run.id AND instance.month = run.month
+"""
+
+_OF_DAG: Final = (
+    f"DELETE FROM xcom {_INSTANCE_OF_DAG} AND xcom.task_instance_id = instance.id AND xcom.month = instance.month",
+    f"DELETE FROM task_attempt AS attempt {_INSTANCE_OF_DAG}"
+    " AND attempt.task_instance_id = instance.id AND attempt.month = instance.month",
+    "DELETE FROM task_instance AS instance USING dag_run AS run"
+    " WHERE run.dag_id = %(dag_id)s AND instance.dag_run_id = run.id AND instance.month = run.month",
+    "DELETE FROM run_wakeup USING dag_run AS run WHERE run.dag_id = %(dag_id)s AND run_wakeup.dag_run_id = run.id",
+    "DELETE FROM dag_run WHERE dag_id = %(dag_id)s",
+    "DELETE FROM backfill WHERE dag_id = %(dag_id)s",
+    "DELETE FROM dag_warning WHERE dag_id = %(dag_id)s",
+    # Forgotten, so that a file that still defines the DAG is read again and the DAG comes back as a new one.
+    "DELETE FROM dag_file USING dag WHERE dag.dag_id = %(dag_id)s AND dag_file.file = dag.file",
+    "DELETE FROM dag WHERE dag_id = %(dag_id)s",
+    "DELETE FROM dag_version WHERE dag_id = %(dag_id)s",
+)
+
+
+def delete_dag(connection: Connection, dag_id: str) -> int:
+    """Delete a DAG, its versions and all its runs; return how many runs there were.
+
+    Raises:
+        NotFoundError: there is no such DAG.
+        ConflictError: it has runs that are not finished.
+    """
+    if not rows(connection, "SELECT dag_id FROM dag WHERE dag_id = %(dag_id)s FOR UPDATE", {"dag_id": dag_id}):
+        known = [row["dag_id"] for row in rows(connection, "SELECT dag_id FROM dag ORDER BY dag_id LIMIT 2000")]
+        raise NotFoundError("DAG", dag_id, known)
+    counts = rows(
+        connection,
+        "SELECT count(*) AS all_runs, count(*) FILTER (WHERE state IN ('queued', 'running')) AS unfinished"
+        " FROM dag_run WHERE dag_id = %(dag_id)s",
+        {"dag_id": dag_id},
+    )[0]
+    if counts["unfinished"]:
+        raise ConflictError(
+            f"DAG {shown(dag_id)} has {counts['unfinished']} unfinished runs: let them end or mark them failed first"
+        )
+    for sql in _OF_DAG:
+        execute(connection, sql, {"dag_id": dag_id})
+    return int(counts["all_runs"])
+
+
+def delete_run(connection: Connection, dag_id: str, run_id: str) -> None:
+    """Delete a finished run, its task instances, their attempts and XComs.
+
+    Raises:
+        NotFoundError: there is no such run.
+        ConflictError: it is not finished.
+    """
+    found = find_run(connection, dag_id, run_id)
+    # Locked and read again: a scheduler may be about to go on with it after a clear.
+    (run,) = rows(connection, "SELECT * FROM dag_run WHERE id = %(id)s FOR UPDATE", {"id": found["id"]})
+    if run["state"] not in FINISHED_RUNS:
+        raise ConflictError(f"run {shown(run_id)} of DAG {shown(dag_id)} is {run['state']}: set its state first")
+    parameters = {"run": run["id"], "month": run["month"]}
+    instances = rows(
+        connection, "SELECT id FROM task_instance WHERE month = %(month)s AND dag_run_id = %(run)s", parameters
+    )
+    for sql in _OF_INSTANCES:
+        execute(connection, sql, parameters | {"instances": [one["id"] for one in instances]})

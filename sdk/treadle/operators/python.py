@@ -1,0 +1,88 @@
+"""A task that calls a Python function."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from treadle.context_keys import CONTEXT_KEYS
+from treadle.errors import InvalidArgumentError
+from treadle.operators.base import BaseOperator
+
+
+class PythonOperator(BaseOperator):
+    """Calls ``python_callable(*op_args, **op_kwargs)``; what it returns is the task's XCom.
+
+    Names of the context that the function has as parameters are handed to it; with ``**kwargs`` it gets all of them.
+    ``templates_dict`` is rendered and handed over under that name. Coroutine functions are run to their end.
+    """
+
+    template_fields: Collection[str] = ("templates_dict", "op_args", "op_kwargs")
+
+    def __init__(
+        self,
+        *,
+        python_callable: Callable[..., Any],
+        op_args: Sequence[Any] | None = None,
+        op_kwargs: Mapping[str, Any] | None = None,
+        templates_dict: Mapping[str, Any] | None = None,
+        show_return_value_in_logs: bool = True,
+        **arguments: Any,
+    ) -> None:
+        super().__init__(**arguments)
+        if not callable(python_callable):
+            raise InvalidArgumentError(repr(self), "python_callable", python_callable, "a function", site=self.site)
+        self.python_callable = python_callable
+        self.op_args: Any = list(op_args or ())
+        self.op_kwargs: Any = dict(op_kwargs or {})
+        self.templates_dict: Any = dict(templates_dict) if templates_dict else None
+        self.show_return_value_in_logs = show_return_value_in_logs
+
+    def execute(self, context: Any) -> Any:
+        """Call the function and return what it returns."""
+        result = self.call(context)
+        if self.show_return_value_in_logs:
+            self.log.info("Returned value: %s", _shortened(result))
+        return result
+
+    def call(self, context: Mapping[str, Any]) -> Any:
+        """Call the function with its rendered arguments and what it wants of the context."""
+        known = context if self.templates_dict is None else {**context, "templates_dict": self.templates_dict}
+        return call_function(self.python_callable, self.op_args, self.op_kwargs, known)
+
+
+def call_function(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], context: Mapping[str, Any]
+) -> Any:
+    """Call ``function`` with its arguments and what it wants of the context; run a coroutine to its end."""
+    result = function(*args, **keywords_for(function, args, kwargs, context))
+    if inspect.iscoroutine(result):
+        # asyncio is a large import, and few tasks are coroutines.
+        return importlib.import_module("asyncio").run(result)
+    return result
+
+
+def keywords_for(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], context: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the keyword arguments for ``function``: ``kwargs``, and what its parameters want of ``context``."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a function in C without a signature
+        return dict(kwargs)
+    positional = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    taken = {one.name for one in positional[: len(args)]} | {
+        one.name for one in parameters if one.kind is one.POSITIONAL_ONLY
+    }
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return {**{name: value for name, value in context.items() if name not in taken}, **kwargs}
+    wanted = {one.name for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)} - taken
+    wanted = (wanted & CONTEXT_KEYS) - kwargs.keys()
+    return {**{name: context[name] for name in wanted if name in context}, **kwargs}
+
+
+def _shortened(value: object, most: int = 2_000) -> str:
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"

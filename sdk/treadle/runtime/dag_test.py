@@ -1,0 +1,145 @@
+"""Runs a whole DAG, or one task, in this process: what ``DAG.test()``, ``dags test`` and ``tasks test`` do.
+
+There is no server, no database, no side effect on any (cases G10, G12, G13), and nothing waits: a retry comes at
+once. Tasks run one after the other in topological order, by the same trigger rules and the same task runtime as in
+production. The answer tells every state and XCom, for tests to assert on.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from treadle import xcom
+from treadle.params import NOTSET, checked_conf
+from treadle.runtime.dag_test_result import DagTestResult, TaskResult
+from treadle.runtime.local_supervisor import LocalSupervisor, connections_of, variables_of
+from treadle.runtime.run_in_memory import RunInMemory
+from treadle.runtime.run_task import Limits
+from treadle.runtime.task_instance import UNMAPPED
+from treadle.schedule import schedule_document
+
+if TYPE_CHECKING:
+    from treadle.dags import DAG
+
+
+def run(
+    dag: DAG,
+    *,
+    logical_date: datetime | Any | None = NOTSET,
+    run_after: datetime | None = None,
+    run_conf: Mapping[str, Any] | None = None,
+    conn_file_path: str | None = None,
+    variable_file_path: str | None = None,
+    connections: Mapping[str, Any] | None = None,
+    variables: Mapping[str, Any] | None = None,
+    mark_success_pattern: str | None = None,
+    limits: Limits | None = None,
+) -> DagTestResult:
+    """Run ``dag`` once and return its states and XComs; a task that fails is told in the answer, not raised.
+
+    ``logical_date`` is now if not given; None makes a run without one. ``connections`` (Connection, dict of fields,
+    URI or JSON) and ``variables`` come before the files (JSON, YAML or lines of NAME=VALUE in ``.env``), these before
+    the environment. Tasks whose id matches ``mark_success_pattern`` succeed without being run.
+
+    Raises:
+        ParamError: ``run_conf`` does not fit the DAG's params.
+        CycleError: the DAG has a cycle.
+    """
+    supervisor = LocalSupervisor(
+        variables_of(variables, variable_file_path), connections_of(connections, conn_file_path)
+    )
+    facts = run_facts(dag, logical_date=logical_date, run_after=run_after, run_conf=run_conf)
+    order = dag.topological_sort()
+    test = RunInMemory(dag, facts, supervisor, limits or Limits(), mark_success_pattern)
+    with supervisor.given():
+        for task in order:
+            test.run_task(task)
+    return test.result()
+
+
+def run_single(
+    dag: DAG,
+    task_id: str,
+    *,
+    map_index: int = UNMAPPED,
+    logical_date: datetime | Any | None = NOTSET,
+    run_conf: Mapping[str, Any] | None = None,
+    xcoms: Mapping[str, Any] | None = None,
+    conn_file_path: str | None = None,
+    variable_file_path: str | None = None,
+    connections: Mapping[str, Any] | None = None,
+    variables: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+) -> TaskResult:
+    """Run one try of one task, whatever it waits for; ``xcoms`` gives the results of other tasks by their ids.
+
+    Of a mapped task, ``map_index`` says which instance (the first, if not given).
+
+    Raises:
+        TaskNotFoundError: the DAG has no such task.
+        ParamError: ``run_conf`` does not fit the DAG's params.
+        LookupError: the mapped task has no instance ``map_index``.
+    """
+    task = dag.get_task(task_id)
+    supervisor = LocalSupervisor(
+        variables_of(variables, variable_file_path), connections_of(connections, conn_file_path)
+    )
+    for name, value in (xcoms or {}).items():
+        given = dag.get_task(name)
+        for index, item in enumerate(value) if given.is_mapped else [(UNMAPPED, value)]:
+            supervisor.keep(name, index, [{"key": xcom.RETURN_KEY, "value": xcom.dumps(item)[0]}])
+    facts = run_facts(dag, logical_date=logical_date, run_after=None, run_conf=run_conf)
+    test = RunInMemory(dag, facts, supervisor, limits or Limits())
+    with supervisor.given():
+        return test.run_one(task, max(map_index, 0) if task.is_mapped else UNMAPPED, dict(xcoms or {}))
+
+
+def run_facts(
+    dag: DAG, *, logical_date: Any, run_after: datetime | None, run_conf: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return the facts of a manual run (``treadle_worker.protocol.RunFacts``), its conf checked.
+
+    Raises:
+        ParamError: ``run_conf`` does not fit the DAG's params.
+    """
+    now = datetime.now(UTC)
+    date = _utc((run_after or now) if logical_date is NOTSET else logical_date)
+    after = _utc(run_after) or date or now
+    conf = dict(run_conf or {})
+    checked_conf(dag.params.documents(), conf)
+    start, end = _interval(dag, date)
+    return {
+        "run_id": f"manual__{(date or after).isoformat()}",
+        "run_type": "manual",
+        "logical_date": _text(date),
+        "data_interval_start": _text(start),
+        "data_interval_end": _text(end),
+        "run_after": after.isoformat(),
+        "start_date": now.isoformat(),
+        "conf": conf,
+        "triggered_by": "test",
+        "clear_number": 0,
+    }
+
+
+def _interval(dag: DAG, date: datetime | None) -> tuple[datetime | None, datetime | None]:
+    if date is None or dag.schedule is None:
+        return date, date
+    # Timetables load croniter, which a DAG without a schedule does not need.
+    from_document = importlib.import_module("treadle.timetables.factory").from_document
+    timetable = from_document(schedule_document(dag.schedule, dag.timezone))
+    interval = timetable.infer_manual_data_interval(run_after=date)
+    return interval.start, interval.end
+
+
+def _utc(date: datetime | None) -> datetime | None:
+    if date is None:
+        return None
+    return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
+
+
+def _text(date: datetime | None) -> str | None:
+    return None if date is None else date.isoformat()

@@ -1,0 +1,139 @@
+"""Answers a task's questions from memory, for ``dag.test()`` and ``tasks test``: no server, no database (case G12).
+
+Connections and variables come from dicts, files and the environment, in this order; a value that a task sets is seen
+by the tasks after it and gone afterwards.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from treadle.connections import Connection
+from treadle.connections import read as read_connection
+from treadle.errors import TreadleError
+from treadle.runtime import current
+from treadle.runtime.supervisor import XComFound, XComQuestion
+from treadle.wording import shown
+
+
+class SourceFileError(TreadleError, ValueError):
+    """A file of connections or variables cannot be used."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"file {shown(path)} of connections or variables cannot be used: {reason}")
+
+
+class LocalSupervisor:
+    """Answers one test's questions (``treadle.runtime.supervisor.Supervisor``)."""
+
+    def __init__(self, variables: Mapping[str, str], connections: Mapping[str, Mapping[str, Any]]) -> None:
+        self._variables = dict(variables)
+        self._connections = dict(connections)
+        self._xcoms: dict[tuple[str, str], dict[int, str]] = {}
+
+    def given(self) -> AbstractContextManager[None]:
+        """Return the context in which this test's values come before those of the environment."""
+        return current.given(self._variables, self._connections)
+
+    def keep(self, task_id: str, map_index: int, xcoms: Sequence[Mapping[str, Any]]) -> None:
+        """Keep what an attempt pushed, in place of what the try before it pushed."""
+        for (pushed_by, _), found in self._xcoms.items():
+            if pushed_by == task_id:
+                found.pop(map_index, None)
+        for one in xcoms:
+            self._xcoms.setdefault((task_id, one["key"]), {})[map_index] = one["value"]
+
+    def text(self, task_id: str, key: str, map_index: int) -> str | None:
+        """Return the stored text of one XCom, or None."""
+        return self._xcoms.get((task_id, key), {}).get(map_index)
+
+    def get_xcoms(self, questions: Sequence[XComQuestion]) -> list[list[XComFound]]:
+        """Return, for each question, what was found, in index order; of other runs and DAGs there is nothing."""
+        return [self._found(one) for one in questions]
+
+    def _found(self, question: XComQuestion) -> list[XComFound]:
+        if question.dag_id is not None or question.run_id is not None:
+            return []
+        stored = self._xcoms.get((question.task_id, question.key), {})
+        wanted = sorted(stored) if question.map_indexes is None else question.map_indexes
+        return [XComFound(index, stored[index]) for index in wanted if index in stored]
+
+    def get_variable(self, key: str) -> str | None:
+        """Return a variable's text, or None if there is none."""
+        return self._variables.get(key)
+
+    def set_variable(self, key: str, value: str, description: str | None) -> None:  # noqa: ARG002 - the contract's
+        """Keep a variable for the rest of the test."""
+        self._variables[key] = value
+
+    def delete_variable(self, key: str) -> None:
+        """Forget a variable, if it is there."""
+        self._variables.pop(key, None)
+
+    def get_connection(self, conn_id: str) -> dict[str, Any] | None:
+        """Return a connection's fields, or None if there is none."""
+        found = self._connections.get(conn_id)
+        return None if found is None else dict(found)
+
+    def get_previous_success(self) -> dict[str, str | None]:
+        """Return nothing: a test has no run before it."""
+        return {"data_interval_start": None, "data_interval_end": None, "start_date": None, "end_date": None}
+
+
+def variables_of(given: Mapping[str, Any] | None, path: str | None) -> dict[str, str]:
+    """Return variables as texts: those of the file, under those given. Values that are no texts become JSON."""
+    merged = {**(_read(path) if path else {}), **(given or {})}
+    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in merged.items()}
+
+
+def connections_of(given: Mapping[str, Any] | None, path: str | None) -> dict[str, dict[str, Any]]:
+    """Return connections as dicts of fields: those of the file, under those given.
+
+    Each may be a ``Connection``, a dict of fields, or text (a URI or JSON).
+    """
+    merged = {**(_read(path) if path else {}), **(given or {})}
+    return {conn_id: _connection(conn_id, value).to_dict() for conn_id, value in merged.items()}
+
+
+def _connection(conn_id: str, value: Any) -> Connection:
+    if isinstance(value, Connection):
+        return value
+    if isinstance(value, str):
+        return read_connection(value, conn_id)
+    return Connection.from_dict(value, conn_id)
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceFileError(path, str(error)) from None
+    if path.endswith(".env"):
+        return _read_lines(path, text)
+    try:
+        # pyyaml is no dependency of the SDK; a YAML file asks for it.
+        read = importlib.import_module("yaml").safe_load if path.endswith((".yaml", ".yml")) else json.loads
+        found = read(text)
+    except Exception as error:
+        raise SourceFileError(path, f"{type(error).__name__}: {error}") from None
+    if not isinstance(found, dict):
+        raise SourceFileError(path, f"expected an object of names and values, found {type(found).__name__}")
+    return found
+
+
+def _read_lines(path: str, text: str) -> dict[str, Any]:
+    found = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        name, equals, value = stripped.partition("=")
+        if not equals:
+            raise SourceFileError(path, f"line {number} is not NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found

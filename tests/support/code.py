@@ -1,0 +1,54 @@
+"""Our own source, as the architecture tests look at it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+COMPONENTS = ("sdk", "metadata", "worker", "executors", "scheduler", "webserver", "cli")
+
+
+def package_files() -> list[Path]:
+    """Return all Python files of our packages."""
+    return sorted(path for one in COMPONENTS for path in (ROOT / one).glob("treadle*/**/*.py"))
+
+
+def all_files() -> list[Path]:
+    """Return all Python files of the project."""
+    others = [path for one in ("tests", "bench", "migrations", "dags") for path in (ROOT / one).glob("**/*.py")]
+    return package_files() + sorted(others)
+
+
+def module_of(path: Path) -> str:
+    """Return the dotted name of one of our modules."""
+    parts = path.relative_to(ROOT).with_suffix("").parts[1:]
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield line and value of each text constant in a file, docstrings apart, with blanks made one space.
+
+    The constant parts of an f-string are one text, with ``?`` for what is put in.
+    """
+    tree = ast.parse(path.read_text())
+    passed = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            passed.add(node.value)
+        if isinstance(node, ast.JoinedStr):
+            passed |= set(node.values)
+    for node in ast.walk(tree):
+        if node in passed:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            parts = [one.value if isinstance(one, ast.Constant) else "?" for one in node.values]
+            yield node.lineno, " ".join("".join(map(str, parts)).split())
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, " ".join(node.value.split())
+
+
+def place(path: Path, line: int) -> str:
+    """Return where something stands, for a message."""
+    return f"{path.relative_to(ROOT)}:{line}"

@@ -1,0 +1,70 @@
+"""Puts the web application together: routers, the check before each of them, limits and error answers.
+
+Called by ``main.run`` and by tests. It refuses to be made when a route lacks its permission.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fastapi import APIRouter, Depends, FastAPI
+from fastapi.routing import APIRoute
+
+from treadle.version import __version__
+from treadle_metadata.clock import Clock, SystemClock
+from treadle_metadata.connection import Database
+from treadle_metadata.crypto import Crypto
+from treadle_metadata.settings import Settings
+from treadle_webserver import errors
+from treadle_webserver.authorize import authorize
+from treadle_webserver.limits import Limits
+from treadle_webserver.permissions import check_table
+from treadle_webserver.routes import ROUTERS
+from treadle_webserver.service import Service
+from treadle_webserver.throttle import Throttle
+from treadle_webserver.tokens import Tokens
+
+
+def create_app(
+    settings: Settings, database: Database, *, clock: Clock | None = None, routers: Iterable[APIRouter] = ROUTERS
+) -> FastAPI:
+    """Return the application.
+
+    Raises:
+        PermissionTableError: a route has no permission.
+        SettingsError: ``jwt_secret`` is too short.
+        CryptoError: ``fernet_key`` is missing or malformed.
+    """
+    listed = tuple(routers)
+    check_table(routes_of(listed))
+    app = FastAPI(
+        title="Treadle",
+        version=__version__,
+        # The document is made from the code (``app.openapi()``), not served: nothing is open without a login.
+        openapi_url=None,
+        redirect_slashes=False,
+        dependencies=[Depends(authorize)],
+    )
+    app.state.service = Service(
+        database=database,
+        settings=settings,
+        crypto=Crypto.of_setting(settings.fernet_key),
+        clock=clock or SystemClock(),
+        tokens=Tokens(settings.jwt_secret, settings.token_seconds),
+        throttle=Throttle(),
+    )
+    for router in listed:
+        app.include_router(router)
+    errors.install(app)
+    app.add_middleware(Limits)
+    return app
+
+
+def routes_of(routers: Iterable[APIRouter]) -> Iterator[tuple[str, str]]:
+    """Yield the method and path of every route."""
+    for router in routers:
+        for route in router.routes:
+            if not isinstance(route, APIRoute):
+                raise TypeError(f"{route!r} is no APIRoute, so no permission could guard it")
+            for method in sorted(route.methods or ()):
+                yield method, route.path

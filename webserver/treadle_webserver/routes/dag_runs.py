@@ -1,0 +1,179 @@
+"""Runs: list, one, trigger, set state or note, delete."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import AwareDatetime, Field
+
+from treadle_metadata import audit
+from treadle_metadata.deletion import delete_run
+from treadle_metadata.marking import mark_run
+from treadle_metadata.notes import checked_note, set_run_note
+from treadle_metadata.queries import runs as queries
+from treadle_metadata.queries.dags import get_dag
+from treadle_metadata.runs import checked_interval, trigger_run
+from treadle_webserver.authorize import ActorOf
+from treadle_webserver.parameters import (
+    DagId,
+    Numbers,
+    RunDatesQuery,
+    RunId,
+    RunStateName,
+    StrictBody,
+    Text,
+    Texts,
+    cursors,
+    one_or_all,
+)
+from treadle_webserver.service import ServiceOf
+from treadle_webserver.shapes.runs import RunListShape, RunShape, run_shape
+
+router = APIRouter(prefix="/api/v2/dags/{dag_id}/dagRuns", tags=["DagRun"])
+
+Note = Annotated[str, Field(max_length=1000)] | None
+
+
+class RunQuery(RunDatesQuery):
+    """Which runs."""
+
+    state: Annotated[list[RunStateName], Field(max_length=10)] = []
+    run_type: Texts = []
+    dag_version: Numbers = []
+    run_id_pattern: Text = None
+    run_id_prefix_pattern: Text = None
+    dag_id_pattern: Text = None
+    triggering_user_name_pattern: Text = None
+
+    def wanted(self, dag_id: str) -> queries.RunFilter:
+        """Return the filter, for one DAG or all."""
+        return queries.RunFilter(
+            dag_id=one_or_all(dag_id),
+            states=self.state,
+            run_types=self.run_type,
+            version_numbers=self.dag_version,
+            run_id_pattern=self.run_id_pattern,
+            run_id_prefix=self.run_id_prefix_pattern,
+            dag_id_pattern=self.dag_id_pattern,
+            user_pattern=self.triggering_user_name_pattern,
+            run_after=self.between("run_after"),
+            logical_date=self.between("logical_date"),
+            started=self.between("start_date"),
+            ended=self.between("end_date"),
+        )
+
+
+class TriggerBody(StrictBody):
+    """A run to make. ``logical_date`` may be left out or null: the run has none then."""
+
+    dag_run_id: str | None = Field(None, max_length=1000)
+    logical_date: AwareDatetime | None = None
+    data_interval_start: AwareDatetime | None = None
+    data_interval_end: AwareDatetime | None = None
+    run_after: AwareDatetime | None = None
+    conf: dict[str, Any] | None = None
+    note: Note = None
+
+
+class RunPatch(StrictBody):
+    """What can be changed of a run."""
+
+    state: Literal["queued", "success", "failed"] | None = None
+    note: Note = None
+
+
+UpdateMask = Annotated[list[Literal["state", "note"]] | None, Query(max_length=2)]
+
+
+@router.get("")
+def get_dag_runs(dag_id: DagId, query: Annotated[RunQuery, Query()], service: ServiceOf) -> RunListShape:
+    """List runs of a DAG (``~``: of all DAGs), by default the newest first."""
+    with service.database.begin() as connection:
+        if one_or_all(dag_id) is not None:
+            get_dag(connection, dag_id)
+        page = queries.list_runs(connection, query.wanted(dag_id), query.page)
+    return {"dag_runs": [run_shape(row) for row in page.rows], **cursors(page)}
+
+
+@router.post("")
+def trigger_dag_run(dag_id: DagId, body: TriggerBody, actor: ActorOf, service: ServiceOf) -> RunShape:
+    """Make a run of a DAG."""
+    now = service.now()
+    with service.database.begin() as connection:
+        made = trigger_run(
+            connection,
+            dag_id,
+            run_id=body.dag_run_id,
+            logical_date=body.logical_date,
+            data_interval=checked_interval(body.data_interval_start, body.data_interval_end),
+            run_after=body.run_after,
+            conf=body.conf,
+            note=checked_note(body.note),
+            triggered_by="rest_api",
+            user=actor.username,
+            now=now,
+        )
+        detail = {"conf": body.conf} if body.conf else None
+        audit.record(
+            connection,
+            actor=actor.username,
+            event="trigger_dag_run",
+            dag_id=dag_id,
+            run_id=made["run_id"],
+            detail=detail,
+            now=now,
+        )
+        return run_shape(queries.get_run(connection, dag_id, made["run_id"]))
+
+
+@router.get("/{dag_run_id}")
+def get_dag_run(dag_id: DagId, dag_run_id: RunId, service: ServiceOf) -> RunShape:
+    """Return one run."""
+    with service.database.begin() as connection:
+        return run_shape(queries.get_run(connection, dag_id, dag_run_id))
+
+
+@router.patch("/{dag_run_id}")
+def patch_dag_run(
+    dag_id: DagId,
+    dag_run_id: RunId,
+    body: RunPatch,
+    actor: ActorOf,
+    service: ServiceOf,
+    update_mask: UpdateMask = None,
+) -> RunShape:
+    """Set the state or the note of a run."""
+    given = body.model_fields_set if update_mask is None else body.model_fields_set & set(update_mask)
+    now = service.now()
+    with service.database.begin() as connection:
+        if "state" in given and body.state is not None:
+            mark_run(connection, dag_id, dag_run_id, body.state, now=now)
+        if "note" in given:
+            set_run_note(connection, dag_id, dag_run_id, body.note)
+        run = queries.get_run(connection, dag_id, dag_run_id)
+        audit.record(
+            connection,
+            actor=actor.username,
+            event="patch_dag_run",
+            dag_id=dag_id,
+            run_id=dag_run_id,
+            detail=body.model_dump(include=given),
+            now=now,
+        )
+        return run_shape(run)
+
+
+@router.delete("/{dag_run_id}", status_code=204, response_class=Response)
+def delete_dag_run(dag_id: DagId, dag_run_id: RunId, actor: ActorOf, service: ServiceOf) -> None:
+    """Delete a finished run with its task instances."""
+    with service.database.begin() as connection:
+        delete_run(connection, dag_id, dag_run_id)
+        audit.record(
+            connection,
+            actor=actor.username,
+            event="delete_dag_run",
+            dag_id=dag_id,
+            run_id=dag_run_id,
+            now=service.now(),
+        )

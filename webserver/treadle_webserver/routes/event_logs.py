@@ -1,0 +1,56 @@
+"""The audit log."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from treadle_metadata.queries import events as queries
+from treadle_metadata.queries.conditions import Between
+from treadle_webserver.parameters import Moment, PageQuery, RowId, Text, Texts, totals
+from treadle_webserver.service import ServiceOf
+from treadle_webserver.shapes.resources import EventListShape, EventShape, event_shape
+
+router = APIRouter(prefix="/api/v2/eventLogs", tags=["Event Log"])
+
+
+class EventQuery(PageQuery):
+    """Which events."""
+
+    dag_id: Text = None
+    run_id: Text = None
+    task_id: Text = None
+    map_index: int | None = Field(None, ge=-1, le=2**31 - 1)
+    owner: Text = None
+    event: Text = None
+    included_events: Texts = []
+    excluded_events: Texts = []
+    before: Moment = None
+    after: Moment = None
+
+
+@router.get("")
+def get_event_logs(query: Annotated[EventQuery, Query()], service: ServiceOf) -> EventListShape:
+    """List audited changes, the newest first."""
+    wanted = queries.EventFilter(
+        dag_id=query.dag_id,
+        run_id=query.run_id,
+        task_id=query.task_id,
+        map_index=query.map_index,
+        actor=query.owner,
+        events=[query.event] if query.event else query.included_events,
+        excluded=query.excluded_events,
+        happened=Between(lt=query.before, gt=query.after),
+    )
+    with service.database.begin() as connection:
+        page = queries.list_events(connection, wanted, query.page)
+    return {"event_logs": [event_shape(row) for row in page.rows], **totals(page)}
+
+
+@router.get("/{event_log_id}")
+def get_event_log(event_log_id: RowId, service: ServiceOf) -> EventShape:
+    """Return one audited change."""
+    with service.database.begin() as connection:
+        return event_shape(queries.get_event(connection, event_log_id))

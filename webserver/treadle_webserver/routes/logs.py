@@ -1,0 +1,86 @@
+"""Task logs: as JSON with a token to read on with, or streamed as ndjson; from the start or only the tail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from typing_extensions import TypedDict
+
+from treadle_metadata.errors import InvalidRequestError
+from treadle_metadata.queries import logs as queries
+from treadle_webserver.parameters import DagId, MapIndexQuery, RunId, TaskId, TryNumber
+from treadle_webserver.service import ServiceOf
+
+router = APIRouter(
+    prefix="/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}/logs", tags=["TaskInstance"]
+)
+
+NDJSON = "application/x-ndjson"
+_NAMES = {"time": "timestamp", "text": "event", "source": "logger"}
+
+
+class LogShape(TypedDict):
+    """Lines of a log. ``continuation_token`` is null when there is no more now; it is never needed to be understood."""
+
+    content: list[dict[str, Any]]
+    continuation_token: str | None
+
+
+@router.get("/{try_number}", response_model=LogShape)
+def get_log(
+    request: Request,
+    dag_id: DagId,
+    dag_run_id: RunId,
+    task_id: TaskId,
+    try_number: TryNumber,
+    service: ServiceOf,
+    map_index: MapIndexQuery = -1,
+    full_content: bool = False,
+    token: Annotated[str | None, Query(max_length=40)] = None,
+    tail: Annotated[int | None, Query(ge=0, le=100_000, description="Only the last lines")] = None,
+) -> Response | LogShape:
+    """Return an attempt's log.
+
+    As JSON at most about 1 MiB at once, read on with ``token``; ``full_content`` gives all of it. With the header
+    ``Accept: application/x-ndjson`` all lines are streamed.
+    """
+    queries.require_try(try_number)
+    with service.database.begin() as connection:
+        folder = service.settings.path("logs_folder")
+        path = queries.log_path(connection, folder, dag_id, dag_run_id, task_id, map_index, try_number)
+    streamed = NDJSON in request.headers.get("accept", "")
+    if tail is not None:
+        lines = [line_shape(line) for line in queries.read_tail(path, tail).lines]
+        if streamed:
+            return StreamingResponse((json.dumps(line) + "\n" for line in lines), media_type=NDJSON)
+        return {"content": lines, "continuation_token": None}
+    if streamed:
+        return StreamingResponse(_stream(path), media_type=NDJSON)
+    if full_content:
+        return {"content": [line_shape(line) for line in queries.iterate(path)], "continuation_token": None}
+    chunk = queries.read_chunk(path, _offset(token))
+    following = None if chunk.at_end else str(chunk.next_offset)
+    return {"content": [line_shape(line) for line in chunk.lines], "continuation_token": following}
+
+
+def line_shape(line: dict[str, Any]) -> dict[str, Any]:
+    """Return a line with Airflow's names: timestamp, level, event, logger; other keys stay."""
+    return {_NAMES.get(name, name): value for name, value in line.items()}
+
+
+def _stream(path: Path) -> Iterator[str]:
+    for line in queries.iterate(path):
+        yield json.dumps(line_shape(line)) + "\n"
+
+
+def _offset(token: str | None) -> int:
+    if token is None:
+        return 0
+    if not token.isascii() or not token.isdigit() or int(token) > 2**62:
+        raise InvalidRequestError("token was not made by this log; begin again without it")
+    return int(token)

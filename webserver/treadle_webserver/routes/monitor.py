@@ -1,0 +1,110 @@
+"""Health and version, for anyone: what watches the service and what waits for its start."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+from typing import Final
+
+from fastapi import APIRouter
+from sqlalchemy.exc import SQLAlchemyError
+from typing_extensions import TypedDict
+
+from treadle.version import __version__
+from treadle_metadata.queries.health import DaemonHealth, daemon_health
+from treadle_webserver.service import ServiceOf
+from treadle_webserver.shapes.times import utc
+
+router = APIRouter(prefix="/api/v2", tags=["Monitor"])
+_LOG = logging.getLogger(__name__)
+
+SCHEDULER: Final = "scheduler"
+DAG_PROCESSOR: Final = "dag_processor"
+TRIGGERER: Final = "triggerer"
+_KINDS: Final = (SCHEDULER, DAG_PROCESSOR, TRIGGERER)
+
+
+class StatusShape(TypedDict):
+    """Whether the database answers."""
+
+    status: str
+
+
+class SchedulerShape(TypedDict):
+    """Whether a scheduler lives."""
+
+    status: str | None
+    latest_scheduler_heartbeat: datetime | None
+
+
+class TriggererShape(TypedDict):
+    """Whether a triggerer lives."""
+
+    status: str | None
+    latest_triggerer_heartbeat: datetime | None
+
+
+class DagProcessorShape(TypedDict):
+    """Whether a DAG processor lives."""
+
+    status: str | None
+    latest_dag_processor_heartbeat: datetime | None
+
+
+class HealthShape(TypedDict):
+    """The state of all parts: ``healthy``, ``unhealthy``, or null for one that never ran and need not."""
+
+    metadatabase: StatusShape
+    scheduler: SchedulerShape
+    triggerer: TriggererShape
+    dag_processor: DagProcessorShape
+
+
+class VersionInfoShape(TypedDict):
+    """The version of the service."""
+
+    version: str
+    git_version: str | None
+
+
+@router.get("/monitor/health")
+def get_health(service: ServiceOf) -> HealthShape:
+    """Tell whether the database answers and which daemons hold their lease."""
+    database, found = "healthy", {}
+    try:
+        with service.database.begin() as connection:
+            found = daemon_health(connection, list(_KINDS), now=service.now())
+    except SQLAlchemyError as error:
+        _LOG.warning("health: the database did not answer: %s", error)
+        database = "unhealthy"
+    return {
+        "metadatabase": {"status": database},
+        "scheduler": {
+            "status": _status(found.get(SCHEDULER), needed=True),
+            "latest_scheduler_heartbeat": _heartbeat(found.get(SCHEDULER)),
+        },
+        "triggerer": {
+            "status": _status(found.get(TRIGGERER), needed=False),
+            "latest_triggerer_heartbeat": _heartbeat(found.get(TRIGGERER)),
+        },
+        "dag_processor": {
+            "status": _status(found.get(DAG_PROCESSOR), needed=True),
+            "latest_dag_processor_heartbeat": _heartbeat(found.get(DAG_PROCESSOR)),
+        },
+    }
+
+
+def _status(found: DaemonHealth | None, *, needed: bool) -> str | None:
+    if found is None:
+        return "unhealthy" if needed else None
+    return "healthy" if found.is_alive else "unhealthy"
+
+
+def _heartbeat(found: DaemonHealth | None) -> datetime | None:
+    return None if found is None else utc(found.heartbeat_at)
+
+
+@router.get("/version")
+async def get_version() -> VersionInfoShape:
+    """Return the version of the service."""
+    return {"version": __version__, "git_version": None}
