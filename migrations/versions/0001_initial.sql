@@ -298,7 +298,7 @@ CREATE INDEX dag_run_newest ON dag_run (run_after DESC, id DESC);
 
 CREATE INDEX dag_run_newest_of_dag ON dag_run (dag_id, run_after DESC, id DESC);
 
-CREATE INDEX dag_run_running ON dag_run (dag_id) WHERE state = 'running';
+CREATE INDEX dag_run_unfinished ON dag_run (dag_id, state) WHERE state IN ('queued', 'running');
 
 CREATE INDEX dag_run_to_start ON dag_run (dag_id, run_after, id) WHERE state = 'queued';
 

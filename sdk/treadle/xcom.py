@@ -20,7 +20,8 @@ import math
 import pathlib
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import Enum
 from typing import Any, Final
 
@@ -99,6 +100,16 @@ def typed(name: str, value: Any, /, **more: Any) -> dict[str, Any]:
 def refuse(reason: str) -> Exception:
     """Return the exception by which an encoder refuses a value."""
     return _Refused(reason)
+
+
+@contextmanager
+def within(step: str) -> Iterator[None]:
+    """Name the step of the path under which the body encodes an element."""
+    try:
+        yield
+    except _Refused as refused:
+        refused.path.append(step)
+        raise
 
 
 def _encode_by_family(value: Any, kind: type[Any], depth: int) -> Any:

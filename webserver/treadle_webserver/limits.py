@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY: Final = 4 * 1024 * 1024
+_TOO_LARGE: Final = f"the body is larger than {LARGEST_BODY} bytes"
 _HEADERS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-
-
-class _BodyTooLargeError(Exception):
-    pass
 
 
 class Limits:
@@ -27,24 +25,16 @@ class Limits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started = False
-
         async def send_with_headers(message: Message) -> None:
-            nonlocal started
             if message["type"] == "http.response.start":
-                started = True
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
         refusal = _refusal(scope)
         if refusal is not None:
             await refusal(scope, receive, send_with_headers)
-            return
-        try:
+        else:
             await self._app(scope, _bounded(receive), send_with_headers)
-        except _BodyTooLargeError:
-            if not started:
-                await _too_large()(scope, receive, send_with_headers)
 
 
 def _refusal(scope: Scope) -> JSONResponse | None:
@@ -52,7 +42,7 @@ def _refusal(scope: Scope) -> JSONResponse | None:
         return JSONResponse({"detail": "the address holds a NUL character"}, 422)
     for name, value in scope["headers"]:
         if name == b"content-length" and (not value.isdigit() or int(value) > LARGEST_BODY):
-            return _too_large()
+            return JSONResponse({"detail": _TOO_LARGE}, 413)
     return None
 
 
@@ -64,11 +54,7 @@ def _bounded(receive: Receive) -> Receive:
         message = await receive()
         received += len(message.get("body", b""))
         if received > LARGEST_BODY:
-            raise _BodyTooLargeError
+            raise HTTPException(413, _TOO_LARGE)
         return message
 
     return receive_bounded
-
-
-def _too_large() -> JSONResponse:
-    return JSONResponse({"detail": f"the body is larger than {LARGEST_BODY} bytes"}, 413)

@@ -12,9 +12,9 @@ from sqlalchemy import Connection
 
 from treadle_cli import edge
 from treadle_cli.clicks import Command, Group
-from treadle_cli.commands.dags.trigger import parsed_conf
 from treadle_cli.database import every, in_database
 from treadle_cli.output import Listing, counted, output_option, say, show
+from treadle_cli.typed import parsed_object
 from treadle_cli.waiting import progress, until
 from treadle_metadata import audit, backfills
 from treadle_metadata.queries import backfills as questions
@@ -99,7 +99,7 @@ def create(
     Dates are in the DAG's time zone. One backfill of a DAG can be under way at a time.
     """
     wanted = _one_of(dag_id, dag_option)
-    content, now = parsed_conf(conf), edge.now()
+    content, now = parsed_object(conf, "--conf"), edge.now()
 
     def act(connection: Connection) -> backfills.Backfill:
         zone = newest_document(connection, wanted).timezone

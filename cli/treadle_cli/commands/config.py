@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import difflib
 import os
 import tomllib
@@ -43,6 +44,13 @@ def get(name: str) -> None:
         hint = f"; did you mean {close[0]!r}?" if close else "; `treadle config list` shows all"
         raise click.UsageError(f"there is no setting {name!r}{hint}")
     click.echo(text(found[name]))
+
+
+@config.command("new-key", examples=("treadle config new-key",))
+def new_key() -> None:
+    """Print a fresh key for fernet_key. To change keys, put it before the old ones, with a comma."""
+    # Fernet needs 32 random bytes in URL-safe base64; importing its package to make them costs more than the command.
+    click.echo(base64.urlsafe_b64encode(os.urandom(32)).decode())
 
 
 def _rows(settings: Settings) -> Iterator[dict[str, Any]]:

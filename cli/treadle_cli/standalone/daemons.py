@@ -34,7 +34,7 @@ class Daemon:
 
 
 WEBSERVER: Final = Daemon("webserver", "treadle_webserver.main")
-DAEMONS: Final = (
+DAEMONS: Final[tuple[Daemon, ...]] = (
     WEBSERVER,
     Daemon("dag-processor", "treadle_scheduler.parsing.main"),
     Daemon("scheduler", "treadle_scheduler.main"),

@@ -7,16 +7,16 @@ stored, ``storing`` writes it in sets. The DAG processor is the only caller.
 from __future__ import annotations
 
 from treadle_metadata.catalog.parsed import DagWarning, FileError, FileState, ParsedDag, ParsedFile
-from treadle_metadata.catalog.storing import Catalog, Stored, load_catalog, store_parsed
+from treadle_metadata.catalog.storing import Catalog, Outcome, load_catalog, store_parsed
 
 __all__ = [
     "Catalog",
     "DagWarning",
     "FileError",
     "FileState",
+    "Outcome",
     "ParsedDag",
     "ParsedFile",
-    "Stored",
     "load_catalog",
     "store_parsed",
 ]

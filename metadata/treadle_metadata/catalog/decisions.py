@@ -162,6 +162,7 @@ def _warnings(accepted: Iterable[Accepted]) -> Iterator[DagWarning]:
 def _unstable(file: str, fields: Sequence[Field], document: Json) -> str:
     listed = ", ".join(str(one) for one in fields[:5]) + (f" and {len(fields) - 5} more" if len(fields) > 5 else "")
     return (
-        f"{place(file, line_of(fields[0], document))}: {listed} came out differently when the file was read again without "
-        "a change, so a change there makes no new version. Give a fixed value: no now(), random value or order of a set"
+        f"{place(file, line_of(fields[0], document))}: {listed} came out differently when the file was read again "
+        "without a change, so a change there makes no new version. Give a fixed value: no now(), random value or order "
+        "of a set"
     )

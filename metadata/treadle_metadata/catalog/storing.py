@@ -178,7 +178,8 @@ def _planned(
     errors = {file: list(found) for file, found in decisions.errors.items()}
     for one in decisions.accepted:
         try:
-            following = plan(_header(one.dag.document), one.stored and one.stored.last) if one.plans_anew else None
+            last = one.stored.last if one.stored is not None else None
+            following = plan(_header(one.dag.document), last) if one.plans_anew else None
         except Exception as error:
             line = one.dag.document.get("line")
             message = f"{one.file.file}, line {line}: the schedule of DAG {one.dag.dag_id!r} gives no next run: {error}"

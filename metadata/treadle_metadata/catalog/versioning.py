@@ -1,8 +1,8 @@
 """Whether a freshly parsed document is a new version of a DAG, or the stored one with fields that never stand still.
 
-Called by ``decisions`` for a document whose digest differs from the stored one. A file that computes a field anew at each
-parse (``start_date=now()``, random text) must not make a version per parse: such fields are found, named in a warning
-and left out of the comparison (cases B11, G3). Pure; works on documents as plain JSON.
+Called by ``decisions`` for a document whose digest differs from the stored one. A file that computes a field anew at
+each parse (``start_date=now()``, random text) must not make a version per parse: such fields are found, named in a
+warning and left out of the comparison (cases B11, G3). Pure; works on documents as plain JSON.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ def differences(first: Json, second: Json) -> Iterator[Field]:
 
 def line_of(place: Field, document: Json) -> int | None:
     """Return the line of the definition that ``place`` belongs to, where the document knows it."""
+    line: int | None = document.get("line")
     if place.name == "tasks" and place.item:
         for task in document.get("tasks", ()):
             if task["task_id"] == place.item:
-                return task.get("line") or document.get("line")
-    line: int | None = document.get("line")
+                line = task.get("line") or line
     return line
 
 

@@ -142,7 +142,7 @@ def _by_offset(
     if not more and (shown_rows or request.offset == 0):
         total, capped = seen, False
     else:
-        total, capped = _count(connection, source, conditions, at_least=seen + more)
+        total, capped = _count(connection, source, conditions, at_least=seen + more if shown_rows else 0)
     return Page(rows=_without_keys(shown_rows, order), total=total, capped=capped, next_cursor=cursor)
 
 

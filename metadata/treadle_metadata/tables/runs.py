@@ -51,7 +51,7 @@ dag_run = Table(
     one_of("state", RunState, "state_known"),
     CheckConstraint("(ended_at IS NOT NULL) = (state IN ('success', 'failed'))", name="ended_when_finished"),
     Index("dag_run_to_start", "dag_id", "run_after", "id", postgresql_where=text("state = 'queued'")),
-    Index("dag_run_running", "dag_id", postgresql_where=text("state = 'running'")),
+    Index("dag_run_unfinished", "dag_id", "state", postgresql_where=text("state IN ('queued', 'running')")),
     Index("dag_run_unfinished_of_backfill", "backfill_id", postgresql_where=text("backfill_id IS NOT NULL")),
     Index("dag_run_newest_of_dag", "dag_id", text("run_after DESC"), text("id DESC")),
     # Lists over all DAGs, and the rare failed ones of a long history (case E14).

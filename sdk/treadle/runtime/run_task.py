@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from treadle.errors import TaskEnd
 from treadle.runtime import current, masking
 from treadle.runtime.context import Context, Facts
-from treadle.runtime.interruptions import terminable, time_limit
+from treadle.runtime.interruptions import call_on_kill, terminable, time_limit
 from treadle.runtime.outcomes import SUCCESS, Ending, ending_of, traceback_of
 from treadle.runtime.rendering import Renderer, has_template
 from treadle.runtime.showing import shown_fields, storable_text
@@ -78,6 +78,7 @@ class Attempt:
         test_mode: bool = False,
     ) -> None:
         self._workload = workload
+        self._test_mode = test_mode
         self._supervisor = supervisor
         self._limits = limits
         self._defined = dag.get_task(task_id)
@@ -99,6 +100,11 @@ class Attempt:
             try:
                 self._execute()
                 ending = SUCCESS
+            except KeyboardInterrupt as raised:
+                if self._test_mode:  # a person stops the test, not one task of it
+                    call_on_kill(self.on_kill)
+                    raise
+                ending = self._ended_by(raised)
             except BaseException as raised:
                 ending = self._ended_by(raised)
             self._finish(ending)

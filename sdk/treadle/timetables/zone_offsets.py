@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
+from treadle import moments
 from treadle.timetables.base import InvalidSchedule
 
 _PROBE = timedelta(hours=12)
@@ -138,12 +139,10 @@ def zone_name(zone: str | tzinfo) -> str:
     """Return the IANA name of ``zone``. Raises :class:`InvalidSchedule` for a zone that has none."""
     if isinstance(zone, str):
         return zone
-    name = getattr(zone, "key", None) or getattr(zone, "name", None)
-    if name is None and zone.utcoffset(None) == timedelta(0):
-        return "UTC"
-    if not isinstance(name, str):
-        raise InvalidSchedule("The time zone", str(zone), "has no IANA name.", "Use zoneinfo.ZoneInfo(...).")
-    return name
+    try:
+        return moments.zone_name(zone)
+    except ValueError as error:
+        raise InvalidSchedule("The time zone", str(zone), "has no IANA name.", "Use zoneinfo.ZoneInfo(...).") from error
 
 
 def _zone(name: str) -> ZoneInfo:

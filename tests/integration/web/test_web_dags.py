@@ -45,7 +45,7 @@ def test_dags_are_listed_and_filtered(admin: Client, three_dags: None, query: st
 
 def test_the_total_counts_all_pages(admin: Client, three_dags: None) -> None:
     assert admin.json("/api/v2/dags?limit=1")["total_entries"] == 2
-    assert admin.json("/api/v2/dags?limit=1&offset=7") == {"dags": [], "total_entries": 7} or True
+    assert admin.json("/api/v2/dags?limit=1&offset=7") == {"dags": [], "total_entries": 2}
 
 
 def test_one_dag_has_airflows_fields(admin: Client, weather: str) -> None:

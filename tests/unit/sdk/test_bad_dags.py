@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +21,21 @@ with DAG("d"): foreign = EmptyOperator(task_id="foreign")
 """
 
 
+def parse(path: Path) -> None:
+    begin()
+    names: dict[str, Any] = {}
+    exec(compile(path.read_text(), path, "exec"), names)
+    for dag in collect(names.values()):
+        validate(dag)
+        document_of(dag)
+
+
 def error_of(tmp_path: Path, *lines: str) -> DagError:
     """Parse a file of ``lines``, the first of which is line 4, as the DAG processor does; return its error."""
     path = tmp_path / "bad.py"
     path.write_text(HEAD + "\n".join(lines) + "\n")
-    begin()
-    names: dict[str, Any] = {}
     with pytest.raises(DagError) as caught:
-        exec(compile(path.read_text(), path, "exec"), names)
-        for dag in collect(names.values()):
-            validate(dag)
-            document_of(dag)
+        parse(path)
     assert caught.value.file == str(path)
     assert str(caught.value).startswith(f"{path}, line {caught.value.line}: ")
     return caught.value
@@ -82,11 +86,20 @@ CASES: list[tuple[str, list[str], int, str]] = [
     ),
     (
         "foreign result",
-        ["with DAG('x'):", "  a = PythonOperator(task_id='a', python_callable=print)", "  a.op_args = [foreign.output]"],
+        [
+            "with DAG('x'):",
+            "  a = PythonOperator(task_id='a', python_callable=print)",
+            "  a.op_args = [foreign.output]",
+        ],
         5,
         r"task 'a' \(PythonOperator\) of DAG 'x' uses the result of task 'foreign' of DAG 'd'",
     ),
-    ("catchup", ["dag = DAG('x', schedule='@daily', catchup=True)"], 4, "DAG 'x' has no start_date, but catchup=True needs one"),
+    (
+        "catchup",
+        ["dag = DAG('x', schedule='@daily', catchup=True)"],
+        4,
+        "DAG 'x' has no start_date, but catchup=True needs one",
+    ),
     ("delta", ["dag = DAG('x', schedule=timedelta(hours=1))"], 4, "no start_date, but a schedule of a fixed span"),
     (
         "interval",
@@ -96,12 +109,22 @@ CASES: list[tuple[str, list[str], int, str]] = [
     ),
     ("preset", ["dag = DAG('x', schedule='@dayly')"], 4, "schedule='@dayly' cannot be used; .*did you mean '@daily'?"),
     ("schedule type", ["dag = DAG('x', schedule=5)"], 4, "schedule=5 cannot be used; expected a cron expression"),
-    ("old name", ["dag = DAG('x', schedule_interval='@daily')"], 4, "has no argument 'schedule_interval'; use schedule="),
+    (
+        "old name",
+        ["dag = DAG('x', schedule_interval='@daily')"],
+        4,
+        "has no argument 'schedule_interval'; use schedule=",
+    ),
     ("dag typo", ["dag = DAG('x', max_active_run=1)"], 4, "did you mean 'max_active_runs'?"),
     ("dag value", ["dag = DAG('x', max_active_runs=0)"], 4, "DAG 'x': max_active_runs=0 cannot be used"),
     ("dag flag", ["dag = DAG('x', catchup='no')"], 4, "catchup='no' cannot be used; expected True or False"),
     ("tags", ["dag = DAG('x', tags='etl')"], 4, "tags='etl' cannot be used; expected a list"),
-    ("dates", ["dag = DAG('x', start_date='tomorrow')"], 4, "start_date='tomorrow' cannot be used; expected a datetime"),
+    (
+        "dates",
+        ["dag = DAG('x', start_date='tomorrow')"],
+        4,
+        "start_date='tomorrow' cannot be used; expected a datetime",
+    ),
     (
         "end before start",
         ["dag = DAG('x', start_date=datetime(2025, 1, 2), end_date=datetime(2025, 1, 1))"],
@@ -144,13 +167,23 @@ CASES: list[tuple[str, list[str], int, str]] = [
         5,
         r"task 'a' \(BashOperator\) has no argument 'retrys'; did you mean 'retries'?",
     ),
-    ("unbuilt", ["with DAG('x'):", "  EmptyOperator(task_id='a', run_as_user='root')"], 5, "has no argument 'run_as_user'"),
+    (
+        "unbuilt",
+        ["with DAG('x'):", "  EmptyOperator(task_id='a', run_as_user='root')"],
+        5,
+        "has no argument 'run_as_user'",
+    ),
     ("positional", ["with DAG('x'):", "  EmptyOperator('a')"], 5, "EmptyOperator takes keyword arguments only"),
     ("slots", ["with DAG('x'):", "  EmptyOperator(task_id='a', pool_slots=0)"], 5, "pool_slots=0 .* 1 or more"),
     ("retries", ["with DAG('x'):", "  EmptyOperator(task_id='a', retries=-1)"], 5, "retries=-1 .* 0 or more"),
     ("delay", ["with DAG('x'):", "  EmptyOperator(task_id='a', retry_delay=float('nan'))"], 5, "retry_delay=nan"),
     ("callback", ["with DAG('x'):", "  EmptyOperator(task_id='a', on_failure_callback='no')"], 5, "a function of one"),
-    ("no task", ["with DAG('x'):", "  EmptyOperator(task_id='a') >> 'b'"], 5, r"'b' \(str\) cannot stand in a dependency"),
+    (
+        "no task",
+        ["with DAG('x'):", "  EmptyOperator(task_id='a') >> 'b'"],
+        5,
+        r"'b' \(str\) cannot stand in a dependency",
+    ),
     (
         "config",
         ["with DAG('x'):", "  EmptyOperator(task_id='a', executor_config={'pod': object})"],
@@ -175,10 +208,20 @@ CASES: list[tuple[str, list[str], int, str]] = [
         7,
         "@task function 'f' is called without 'x'",
     ),
-    ("call typo", ["@task", "def f(rows): ...", "with DAG('x'):", "  f(row=1)"], 7, "no argument 'row'; did you mean 'rows'?"),
+    (
+        "call typo",
+        ["@task", "def f(rows): ...", "with DAG('x'):", "  f(row=1)"],
+        7,
+        "no argument 'row'; did you mean 'rows'?",
+    ),
     ("context default", ["@task", "def f(ds='x'): ..."], 4, "ds='x' cannot be used; expected None or no default"),
     ("expand nothing", ["with DAG('x'):", "  task(lambda x: x).expand()"], 5, "needs at least one argument"),
-    ("expand a number", ["@task", "def f(x): ...", "with DAG('x'):", "  f.expand(x=5)"], 7, "x=5 cannot be used; expected a list"),
+    (
+        "expand a number",
+        ["@task", "def f(x): ...", "with DAG('x'):", "  f.expand(x=5)"],
+        7,
+        "x=5 cannot be used; expected a list",
+    ),
     (
         "expand twice",
         ["@task", "def f(x): ...", "with DAG('x'):", "  f.partial(x=5).expand(x=[1])"],
@@ -217,7 +260,7 @@ def test_a_result_cannot_be_read_while_the_file_is_parsed(use: Callable[[Any], A
 
 
 def test_all_problems_of_a_dag_are_told_together() -> None:
-    with DAG("d", schedule=timedelta(hours=1), end_date=datetime(2025, 1, 1)) as dag:
+    with DAG("d", schedule=timedelta(hours=1), end_date=datetime(2025, 1, 1, tzinfo=UTC)) as dag:
         a, b = EmptyOperator(task_id="a"), EmptyOperator(task_id="b")
         a >> b >> a
     assert [type(one).__name__ for one in problems(dag)] == ["DagError", "CycleError"]

@@ -1,4 +1,4 @@
-"""``import treadle`` loads nothing third-party and nothing it does not need: measured by module names, not by a clock."""
+"""``import treadle`` loads nothing third-party and nothing it does not need: told by module names, not by a clock."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def test_python_tasks_do_not_pay_for_subprocesses_and_event_loops() -> None:
 
 
 def test_the_public_names_are_sorted_complete_and_there() -> None:
-    assert treadle.__all__ == sorted(treadle.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    assert treadle.__all__ == sorted(
+        treadle.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name)
+    )
     for name in treadle.__all__:
         assert getattr(treadle, name) is not None
 

@@ -58,11 +58,13 @@ def test_what_a_class_hands_to_its_parent_wins_over_default_args() -> None:
 
 
 def test_default_args_order_is_argument_operator_group_dag() -> None:
-    with DAG("d", default_args={"owner": "dag", "queue": "dag", "pool": "dag", "retries": 1}):
-        with TaskGroup("outer", default_args={"queue": "outer", "pool": "outer", "retries": 2}):
-            with TaskGroup("inner", default_args={"pool": "inner", "retries": 3}):
-                task = EmptyOperator(task_id="a", default_args={"retries": 4})
-                explicit = EmptyOperator(task_id="b", default_args={"retries": 4}, retries=5)
+    with (
+        DAG("d", default_args={"owner": "dag", "queue": "dag", "pool": "dag", "retries": 1}),
+        TaskGroup("outer", default_args={"queue": "outer", "pool": "outer", "retries": 2}),
+        TaskGroup("inner", default_args={"pool": "inner", "retries": 3}),
+    ):
+        task = EmptyOperator(task_id="a", default_args={"retries": 4})
+        explicit = EmptyOperator(task_id="b", default_args={"retries": 4}, retries=5)
     assert (task.owner, task.queue, task.pool, task.retries) == ("dag", "outer", "inner", 4)
     assert explicit.retries == 5
 
@@ -73,7 +75,7 @@ def test_arguments_are_made_uniform() -> None:
         retry_delay=60,
         retry_exponential_backoff=True,
         execution_timeout=1.5,
-        start_date=datetime(2025, 1, 1),
+        start_date=datetime(2025, 1, 1),  # noqa: DTZ001 - naive on purpose
         trigger_rule="all_done",
         weight_rule="absolute",
         on_failure_callback=print,

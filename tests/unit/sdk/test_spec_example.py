@@ -111,7 +111,9 @@ def test_its_tasks_take_the_default_args(example: document.DagDocument) -> None:
 
 def test_its_document_is_the_same_under_any_hash_seed(tmp_path: Path) -> None:
     path = tmp_path / "example.py"
-    path.write_text(EXAMPLE.replace('tags=["etl", "warehouse"]', 'tags={"a", "b", "c", "d"}, params={"n": {"x", "y", "z"}}'))
+    path.write_text(
+        EXAMPLE.replace('tags=["etl", "warehouse"]', 'tags={"a", "b", "c", "d"}, params={"n": {"x", "y", "z"}}')
+    )
     texts = {
         subprocess.run(
             [sys.executable, "-c", PRINT, str(path)],

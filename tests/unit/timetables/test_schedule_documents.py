@@ -103,7 +103,7 @@ def test_a_zone_may_be_given_as_an_object() -> None:
     assert CronTriggerTimetable("@daily", timezone=ZoneInfo("Europe/Vienna")).timezone == "Europe/Vienna"
     assert CronTriggerTimetable("@daily", timezone=UTC).timezone == "UTC"
     with pytest.raises(InvalidSchedule, match="has no IANA name"):
-        CronTriggerTimetable("@daily", timezone=timezone(timedelta(hours=5)))
+        CronTriggerTimetable("@daily", timezone=timezone(timedelta(hours=5, minutes=30)))
 
 
 def test_the_next_run_is_computed_in_tens_of_microseconds() -> None:

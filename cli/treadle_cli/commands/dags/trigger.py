@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +15,7 @@ from treadle_cli.clicks import Command
 from treadle_cli.commands.dags.listing import run_row
 from treadle_cli.database import every, in_database
 from treadle_cli.output import counted, output_option, say, show_record
+from treadle_cli.typed import parsed_object
 from treadle_cli.waiting import progress, until
 from treadle_metadata import audit
 from treadle_metadata.queries.dags import get_dag
@@ -69,7 +69,7 @@ def trigger(
     output: str | None,
 ) -> None:
     """Make a run of the DAG DAG_ID, to start now; prints its run id."""
-    content, now = parsed_conf(conf), edge.now()
+    content, now = parsed_object(conf, "--conf"), edge.now()
 
     def act(connection: Connection) -> tuple[Mapping[str, Any], bool]:
         zone = newest_document(connection, dag_id).timezone
@@ -124,23 +124,6 @@ def wait_for_run(dag_id: str, run_id: str, timeout: float | None) -> Mapping[str
         ).run
     _tell(run)
     return run
-
-
-def parsed_conf(text: str | None) -> dict[str, Any] | None:
-    """Return the JSON object that a user typed as ``--conf``.
-
-    Raises:
-        click.BadParameter: it is not a JSON object.
-    """
-    if text is None:
-        return None
-    try:
-        content = json.loads(text)
-    except ValueError as error:
-        raise click.BadParameter(f"{text!r} is not JSON: {error}", param_hint="--conf") from error
-    if not isinstance(content, dict):
-        raise click.BadParameter(f"{text!r} is not a JSON object", param_hint="--conf")
-    return content
 
 
 def _print(run: Mapping[str, Any], output: str | None) -> None:

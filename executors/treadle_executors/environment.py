@@ -1,0 +1,40 @@
+"""The environment that a runner host is exec'ed with: the user's variables, and nothing secret of ours.
+
+Pure; called by the local executor. Dropped are all settings of Treadle (except the home folder), whatever libpq reads,
+and any variable, whatever its name, whose value holds one of our secrets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from treadle_metadata.settings import Settings
+
+_KEPT: Final = frozenset({"TREADLE_HOME"})
+_DROPPED_PREFIXES: Final = ("TREADLE_", "PG")
+_SHORTEST_SECRET: Final = 6
+"""Characters; a shorter one would be found in unrelated values by chance."""
+
+
+def scrubbed(environ: Mapping[str, str], secrets: Iterable[str]) -> dict[str, str]:
+    """Return ``environ`` without our settings, libpq's variables and values that hold one of ``secrets``."""
+    sought = [secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]
+    return {
+        name: value
+        for name, value in environ.items()
+        if name in _KEPT
+        or not (name.startswith(_DROPPED_PREFIXES) or any(secret in value for secret in sought))
+    }
+
+
+def secrets_of(settings: Settings) -> list[str]:
+    """Return the values of the secret settings, and the database's password on its own."""
+    values = [str(getattr(settings, one.name)) for one in fields(settings) if one.metadata.get("secret")]
+    found = [part for value in values for part in (value, *value.split(","))]
+    password = urlsplit(settings.database_url).password
+    if password:
+        found += [password, unquote(password)]
+    return [value for value in found if value]

@@ -1,0 +1,229 @@
+"""The local executor: attempts run below a runner host on the scheduler's machine.
+
+The scheduler's thread hands attempts over; one thread reads the host's reports, records whatever has gathered in one
+transaction, and answers; another answers tasks' questions, so that they do not wait behind finishes. If the host dies,
+its attempts are reported lost and another is started. If the scheduler dies, the host sees its socket end and ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Final
+from uuid import UUID
+
+from treadle_executors.environment import scrubbed, secrets_of
+from treadle_executors.execution_api import Answers, DatabaseExecution, ExecutionApi
+from treadle_executors.executor import Executor, ExecutorEvent
+from treadle_executors.host_process import HostProcess
+from treadle_executors.questions import Questions
+from treadle_executors.recorder import Recorder, gathered
+from treadle_metadata.connection import Database
+from treadle_metadata.settings import Settings
+from treadle_worker.config import HostConfig
+from treadle_worker.frames import BrokenPeer, Message
+from treadle_worker.protocol import Workload
+from treadle_worker.workloads import problem_of
+
+log = logging.getLogger(__name__)
+
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 10.0
+_STABLE_SECONDS: Final = 30.0
+"""A host that lived this long was no failed start: the next one is started without delay."""
+
+_SECONDS_BEYOND_GRACE: Final = 5.0
+
+
+class LocalExecutor(Executor):
+    """Runs attempts on this machine, at most ``settings.parallelism`` at once."""
+
+    name = "local"
+
+    def __init__(self, database: Database, settings: Settings, execution: ExecutionApi | None = None) -> None:
+        super().__init__(database, settings)
+        self.slots = settings.parallelism
+        self._execution: ExecutionApi = execution or DatabaseExecution(database, settings)
+        self._lock = threading.Lock()
+        self._held: dict[str, Workload] = {}
+        self._backlog: dict[str, Workload] = {}
+        self._events: list[ExecutorEvent] = []
+        self._host: HostProcess | None = None
+        self._on_event: Callable[[], None] = lambda: None
+        self._stopping = threading.Event()
+        self._recorder = Recorder(self._execution, settings.lease_seconds, self._stopping)
+        self._questions = Questions(self._execution, settings.lease_seconds, self._stopping)
+        self._thread = threading.Thread(target=self._serve, name="local-executor", daemon=True)
+
+    def start(self, on_event: Callable[[], None]) -> None:
+        """Start the host and the threads."""
+        self._on_event = on_event
+        self._host = self._new_host()
+        self._questions.start()
+        self._thread.start()
+
+    def queue(self, workloads: Iterable[Workload]) -> None:
+        """Take attempts over. One that it holds already changes nothing; beyond ``slots`` they wait here."""
+        rejected = False
+        with self._lock:
+            for workload in workloads:
+                attempt_id = workload.get("attempt_id")
+                if attempt_id in self._held or attempt_id in self._backlog:
+                    continue
+                problem = problem_of(workload)
+                if problem is None:
+                    self._backlog[workload["attempt_id"]] = workload
+                else:
+                    rejected |= self._reject(attempt_id, problem)
+            self._hand_over()
+        if rejected:
+            self._on_event()
+
+    def _reject(self, attempt_id: object, problem: str) -> bool:
+        try:
+            identifier = UUID(str(attempt_id))
+        except ValueError:
+            log.error("an attempt without a usable id was handed over: %s", problem)
+            return False
+        self._events.append(ExecutorEvent("rejected", identifier, problem))
+        return True
+
+    def _hand_over(self) -> None:
+        """Give the host what it has room for. The caller holds the lock."""
+        if self._host is None or not self._backlog:
+            return
+        handed: list[Workload] = []
+        while self._backlog and len(self._held) < self.slots:
+            attempt_id = next(iter(self._backlog))
+            workload = self._backlog.pop(attempt_id)
+            self._held[attempt_id] = workload
+            handed.append(workload)
+        if handed:
+            self._recorder.begin([workload["attempt_id"] for workload in handed])
+            self._host.send({"kind": "run", "workloads": handed})
+
+    def events(self) -> list[ExecutorEvent]:
+        """Return what happened since the last call."""
+        with self._lock:
+            events, self._events = self._events, []
+        return events
+
+    def terminate(self, attempt_id: UUID, reason: str) -> None:
+        """End an attempt's processes; one that the host does not have yet is dropped."""
+        with self._lock:
+            self._backlog.pop(str(attempt_id), None)
+            if str(attempt_id) in self._held and self._host is not None:
+                self._host.send({"kind": "terminate", "attempt_id": str(attempt_id), "reason": reason})
+
+    def adopt(self, attempt_ids: Iterable[UUID]) -> set[UUID]:
+        """Return those that this executor holds. A dead scheduler's local host died with it."""
+        with self._lock:
+            return {one for one in attempt_ids if str(one) in self._held or str(one) in self._backlog}
+
+    def end(self) -> None:
+        """End all attempts, the host and the threads; no process stays."""
+        self._stopping.set()
+        limit = self.settings.terminate_grace_seconds + _SECONDS_BEYOND_GRACE
+        with self._lock:
+            self._backlog.clear()
+            host = self._host
+            if host is not None:
+                host.send({"kind": "shutdown", "reason": "the scheduler was stopped"})
+        if self._thread.ident is not None:
+            self._thread.join(limit)
+        with self._lock:
+            host, self._host = self._host, None
+        if host is not None:
+            host.end(_SECONDS_BEYOND_GRACE)
+            self._thread.join()
+            host.close()
+        self._questions.end()
+
+    def _serve(self) -> None:
+        pause = _FIRST_PAUSE
+        while self._host is not None:
+            host, began = self._host, time.monotonic()
+            reason = self._converse(host)
+            code = host.end(_SECONDS_BEYOND_GRACE)
+            if self._stopping.is_set():
+                self._give_up("the scheduler was stopped before the attempt was over")
+                return
+            how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+            self._give_up(f"the runner host (pid {host.pid}) {how}{reason}")
+            host.close()
+            pause = _FIRST_PAUSE if time.monotonic() - began > _STABLE_SECONDS else min(pause * 2, _LONGEST_PAUSE)
+            if self._stopping.wait(pause):
+                return
+            with self._lock:
+                self._host = self._new_host()
+                self._hand_over()
+
+    def _converse(self, host: HostProcess) -> str:
+        """Serve one host until it is gone; return what is known about why."""
+        while True:
+            try:
+                messages = host.receive()
+            except BrokenPeer as error:
+                return f" after it sent something unreadable: {error}"
+            if messages is None:
+                return ""
+            self._take(host, messages)
+
+    def _take(self, host: HostProcess, messages: list[Message]) -> None:
+        batch, questions = gathered(messages)
+        for question in questions:
+            self._questions.ask(question, host)
+        if not batch:
+            return
+        answers, events = self._recorder.record(batch, host)
+        if answers.starts:
+            host.send({"kind": "answers", "items": answers.starts})
+        lost = [one["attempt_id"] for one in batch.heartbeats if one["attempt_id"] not in answers.ours]
+        self._settle(host, answers, {one["attempt_id"] for one in batch.finishes}, lost)
+        if events:
+            with self._lock:
+                self._events += events
+        if answers.accepted or events:
+            self._on_event()
+
+    def _settle(self, host: HostProcess, answers: Answers, finished: set[str], lost: list[str]) -> None:
+        refused = {one["attempt_id"] for one in answers.starts if not one["accepted"]}
+        with self._lock:
+            for attempt_id in finished | refused:
+                self._held.pop(attempt_id, None)
+            self._recorder.forget(finished | refused)
+            lost = [one for one in lost if one in self._held]
+            self._hand_over()
+        for attempt_id in lost:
+            reason = "the attempt is no longer this host's: it was cleared, marked, or taken over"
+            host.send({"kind": "terminate", "attempt_id": attempt_id, "reason": reason})
+
+    def _give_up(self, reason: str) -> None:
+        with self._lock:
+            self._host = None if not self._stopping.is_set() else self._host
+            lost, self._held = list(self._held), {}
+            self._recorder.forget(lost)
+            self._events += [ExecutorEvent("lost", UUID(one), reason) for one in lost]
+        if lost:
+            log.error("%d attempts are lost: %s", len(lost), reason)
+        self._on_event()
+
+    def _new_host(self) -> HostProcess:
+        settings = self.settings
+        config = HostConfig(
+            dags_folder=str(settings.path("dags_folder")),
+            logs_folder=str(settings.path("logs_folder")),
+            hostname=socket.gethostname(),
+            tasks_per_child=settings.tasks_per_child,
+            templates_per_host=settings.templates_per_host,
+            import_seconds=settings.parse_timeout_seconds,
+            grace_seconds=settings.terminate_grace_seconds,
+            renewal_seconds=settings.lease_renewal_seconds,
+            xcom_max_bytes=settings.xcom_max_bytes,
+        )
+        return HostProcess(config, scrubbed(os.environ, secrets_of(settings)))

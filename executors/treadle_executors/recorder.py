@@ -1,0 +1,143 @@
+"""Records what a runner host reports, whatever the database does meanwhile.
+
+An unreachable database is waited for, and attempts whose lease runs out in that time are ended: another scheduler may
+have taken them over. A report that the database refuses (not its connection: the report) is recorded alone, and if it
+is a finish, as a failure that says so; it never holds up the others.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterable
+from typing import Final
+from uuid import UUID
+
+from treadle_executors.execution_api import Answers, Batch, ExecutionApi, ExecutionUnavailable
+from treadle_executors.executor import ExecutorEvent
+from treadle_executors.host_process import HostProcess
+from treadle_worker.frames import Message
+from treadle_worker.outcomes import error_of
+from treadle_worker.protocol import FinishReport, Request
+
+log = logging.getLogger(__name__)
+
+_FIRST_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 1.0
+_TRIES_WHILE_STOPPING: Final = 5
+
+
+def gathered(messages: Iterable[Message]) -> tuple[Batch, list[Request]]:
+    """Return the reports of several frames as one batch, and the questions among them."""
+    batch = Batch()
+    questions: list[Request] = []
+    for message in messages:
+        match message["kind"]:
+            case "starts":
+                batch.starts += message["items"]
+            case "finishes":
+                batch.finishes += message["items"]
+            case "heartbeats":
+                batch.heartbeats += message["items"]
+            case "request":
+                questions.append(message)  # type: ignore[arg-type]
+    return batch, questions
+
+
+class Recorder:
+    """Records batches; used by one thread, except for :meth:`begin` and :meth:`forget`."""
+
+    def __init__(self, execution: ExecutionApi, lease_seconds: float, stopping: threading.Event) -> None:
+        self._execution = execution
+        self._lease_seconds = lease_seconds
+        self._stopping = stopping
+        self._renewed: dict[str, float] = {}
+
+    def begin(self, attempt_ids: Iterable[str]) -> None:
+        """Count the lease of attempts from now on."""
+        now = time.monotonic()
+        self._renewed.update(dict.fromkeys(attempt_ids, now))
+
+    def forget(self, attempt_ids: Iterable[str]) -> None:
+        """Forget attempts that are over."""
+        for attempt_id in attempt_ids:
+            self._renewed.pop(attempt_id, None)
+
+    def record(self, batch: Batch, host: HostProcess) -> tuple[Answers, list[ExecutorEvent]]:
+        """Record ``batch``, waiting for the database as long as it takes; return the answers and what got lost."""
+        try:
+            answers, events = self._persist(batch, host), []
+        except Exception:
+            log.exception("a batch of %d reports was refused; each is recorded alone", len(batch))
+            answers, events = self._one_by_one(batch, host)
+        now = time.monotonic()
+        kept = [one["attempt_id"] for one in answers.starts if one["accepted"]]
+        for attempt_id in (*kept, *answers.ours):
+            if attempt_id in self._renewed:
+                self._renewed[attempt_id] = now
+        return answers, events
+
+    def _persist(self, batch: Batch, host: HostProcess) -> Answers:
+        pause, tries = _FIRST_PAUSE, 0
+        while True:
+            try:
+                return self._execution.record(batch)
+            except ExecutionUnavailable as error:
+                tries += 1
+                if self._stopping.is_set() and tries >= _TRIES_WHILE_STOPPING:
+                    log.error("%d reports are lost, the database cannot be reached: %s", len(batch), error)
+                    return Answers()
+                log.warning("the database cannot be reached, trying again: %s", error)
+            self._end_expired(host)
+            time.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _end_expired(self, host: HostProcess) -> None:
+        now = time.monotonic()
+        for attempt_id, renewed in list(self._renewed.items()):
+            if now - renewed > self._lease_seconds:
+                self._renewed.pop(attempt_id, None)
+                reason = f"its lease of {self._lease_seconds:g} s could not be renewed: the database cannot be reached"
+                host.send({"kind": "terminate", "attempt_id": attempt_id, "reason": reason})
+
+    def _one_by_one(self, batch: Batch, host: HostProcess) -> tuple[Answers, list[ExecutorEvent]]:
+        answers, events = Answers(), []
+        for single in batch.split():
+            try:
+                found = self._persist(single, host)
+            except Exception as error:
+                found = self._refused(single, f"{type(error).__name__}: {error}", host, events)
+            answers.starts += found.starts
+            answers.accepted |= found.accepted
+            answers.ours |= found.ours
+        return answers, events
+
+    def _refused(self, single: Batch, error: str, host: HostProcess, events: list[ExecutorEvent]) -> Answers:
+        log.error("a report was refused: %s", error)
+        if single.starts:
+            reason = f"the server could not record the start: {error}"
+            return Answers(starts=[{"attempt_id": single.starts[0]["attempt_id"], "accepted": False, "reason": reason}])
+        if single.heartbeats:
+            # Not knowing is no reason to end a task; its lease decides.
+            return Answers(ours={single.heartbeats[0]["attempt_id"]})
+        report = single.finishes[0]
+        try:
+            return self._persist(Batch(finishes=[without_payload(report, error)]), host)
+        except Exception as second:
+            reason = f"the server could not record how the attempt ended: {second}"
+            events.append(ExecutorEvent("lost", UUID(report["attempt_id"]), reason))
+            return Answers()
+
+
+def without_payload(report: FinishReport, reason: str) -> FinishReport:
+    """Return a finish as a failure without anything that user code supplied, for one that the server cannot store."""
+    message = f"the server could not store the result of the attempt: {reason}".replace("\0", "\\0")
+    return {
+        **report,
+        "outcome": "failed",
+        "error": error_of("protocol", "ResultRefused", message.encode(errors="replace").decode()),
+        "xcoms": [],
+        "rendered_fields": None,
+        "rendered_map_index": None,
+    }

@@ -1,0 +1,70 @@
+"""What a DAG file reads from the dags folder besides itself: modules, data files, folders that it scans.
+
+Collected in the parse child with an audit hook, so that the file is parsed again when any of it changes. Files are
+noted with the state they had when they were opened, so that an edit during the parse shows as a change.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Final
+
+MOST: Final = 2000
+"""A file that reads more is parsed again when one of the first ones changes, or itself."""
+
+_WRITING: Final = os.O_WRONLY | os.O_RDWR
+
+
+def state_of(path: str) -> list[int] | None:
+    """Return time of change (ns) and size of a file or folder; None if it is not there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return [found.st_mtime_ns, found.st_size]
+
+
+class Inputs:
+    """Notes what is read below ``folder`` from :meth:`watch` on. Keys of ``read`` are paths relative to it."""
+
+    def __init__(self, folder: str, own_path: str) -> None:
+        self._prefix = folder.rstrip(os.sep) + os.sep
+        self._own = own_path
+        self.read: dict[str, list[int] | None] = {}
+
+    def watch(self) -> None:
+        """Begin. There is no end: the child ends soon."""
+        sys.addaudithook(self._heard)
+
+    def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open":
+            path, _, flags = arguments
+            if isinstance(flags, int) and not flags & _WRITING:
+                self._note(path)
+        elif event == "os.scandir":
+            self._note(arguments[0])
+
+    def _note(self, path: Any) -> None:
+        if isinstance(path, bytes):
+            path = os.fsdecode(path)
+        if not isinstance(path, str) or len(self.read) >= MOST:
+            return
+        if not path.startswith(self._prefix):
+            path = os.path.abspath(path)
+            if not path.startswith(self._prefix):
+                return
+        name = path[len(self._prefix) :]
+        if name and path != self._own and name not in self.read and "__pycache__" not in name:
+            self.read[name] = state_of(path)
+
+    def of_modules(self) -> None:
+        """Note the modules that were imported from the folder, compiled or not."""
+        for module in list(sys.modules.values()):
+            path = getattr(module, "__file__", None)
+            if isinstance(path, str) and path.startswith(self._prefix):
+                self._note(path)
+
+    def usable(self) -> dict[str, list[int] | None]:
+        """Return what was read, by path, without names that are no text."""
+        return {name: state for name, state in sorted(self.read.items()) if name.isprintable()}

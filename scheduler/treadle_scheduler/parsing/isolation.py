@@ -1,0 +1,92 @@
+"""What keeps user code away from credentials and from the rest of the machine, while a DAG file is parsed.
+
+The parent calls :func:`scrubbed_environment` for the zygote's exec; the zygote and its children call the others. No
+credential is ever in their memory or environment (case F17). Hard isolation is the container's job (design section 10).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+_PR_CAPBSET_DROP: Final = 24
+_CAP_SYS_PTRACE: Final = 19
+_CAPABILITY_VERSION_3: Final = 0x20080522
+
+KEPT_PREFIXES: Final = ("TREADLE_VAR_", "TREADLE_CONN_")
+"""Variables and connections that a file may look up at its top level are given in the environment on purpose."""
+
+SPARE_BYTES: Final = 128 * 1024 * 1024
+"""Address space beyond the file's limit, for reporting that the limit was reached."""
+
+
+def scrubbed_environment(environ: Mapping[str, str], secrets: Iterable[str]) -> dict[str, str]:
+    """Return ``environ`` without our settings, PostgreSQL's, and whatever holds one of ``secrets``."""
+    hidden = [secret for secret in secrets if len(secret) >= 4]
+    return {
+        name: value
+        for name, value in environ.items()
+        if (name.startswith(KEPT_PREFIXES) or not name.startswith(("TREADLE_", "PG")))
+        and not any(secret in value for secret in hidden)
+    }
+
+
+def drop_power_to_trace() -> None:
+    """Give up root's right to look into other processes.
+
+    The kernel then refuses this process, and its children, the memory and environment of every process that has more
+    rights, such as the DAG processor or a container's first process. Without root there is nothing to give up.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(libc, "capset") or not hasattr(libc, "prctl"):
+        return
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    # effective, permitted and inheritable, for capabilities 0-31 and 32-63
+    sets = (ctypes.c_uint32 * 6)()
+    if libc.capget(header, sets) != 0:
+        return
+    libc.prctl(_PR_CAPBSET_DROP, _CAP_SYS_PTRACE, 0, 0, 0)
+    for index in range(3):
+        sets[index] &= ~(1 << _CAP_SYS_PTRACE)
+    libc.capset(header, sets)
+
+
+def limit_memory(most_bytes: int) -> None:
+    """Limit this process's address space; allocations beyond it raise MemoryError."""
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    wanted = most_bytes + SPARE_BYTES
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (min(most_bytes, wanted), wanted))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def spare_memory() -> None:
+    """Make the spare address space available, for what comes after user code."""
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
+def processes_by_session() -> dict[int, list[int]]:
+    """Return the pids of this machine by session (one pass over /proc); empty where there is no /proc."""
+    found: dict[int, list[int]] = {}
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return found
+    for name in names:
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                content = file.read()
+        except OSError:
+            continue
+        # After the command, which may hold spaces and parentheses: state, parent, group, session.
+        fields = content[content.rfind(b")") + 2 :].split(maxsplit=4)
+        if len(fields) > 3 and fields[0] != b"Z":
+            found.setdefault(int(fields[3]), []).append(int(name))
+    return found

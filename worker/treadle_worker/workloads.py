@@ -1,0 +1,34 @@
+"""What makes a workload unusable, found before it is handed to a host. Pure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+_TEXTS: Final = ("attempt_id", "month", "dag_id", "task_id", "file", "file_hash", "isolation", "log_path")
+_NUMBERS: Final = ("task_instance_id", "map_index", "try_number")
+
+
+def problem_of(workload: Mapping[str, Any]) -> str | None:
+    """Return why ``workload`` cannot run, as one sentence, or None."""
+    for name in _TEXTS:
+        if not isinstance(workload.get(name), str) or not workload[name]:
+            return f"the workload has no usable {name}: expected a text, found {workload.get(name)!r}"
+    for name in _NUMBERS:
+        if not isinstance(workload.get(name), int):
+            return f"the workload has no usable {name}: expected a number, found {workload.get(name)!r}"
+    if not isinstance(workload.get("run"), Mapping):
+        return "the workload says nothing about its run"
+    for name in ("file", "log_path"):
+        if not stays_below(workload[name]):
+            return f"the workload's {name} leaves its folder: {workload[name]!r:.300}"
+    seconds = workload.get("execution_timeout_seconds")
+    if seconds is not None and (not isinstance(seconds, int | float) or seconds <= 0):
+        return f"the workload's execution_timeout_seconds is {seconds!r}: expected a positive number or nothing"
+    return None
+
+
+def stays_below(path: str) -> bool:
+    """Tell whether a relative path cannot lead out of its folder."""
+    return "\0" not in path and not os.path.isabs(path) and ".." not in path.split("/")
