@@ -12,8 +12,8 @@ from bench.report import quantile, report
 COMMANDS = {
     "python_ms": ["-c", "pass"],
     "sdk_import_ms": ["-c", "import treadle; treadle.DAG, treadle.task"],
-    "cli_version_ms": ["-m", "treadle_cli.main", "version"],
-    "cli_help_ms": ["-m", "treadle_cli.main", "--help"],
+    "cli_version_ms": ["-m", "treadle_cli", "version"],
+    "cli_help_ms": ["-m", "treadle_cli", "--help"],
 }
 
 

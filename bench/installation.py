@@ -45,7 +45,7 @@ class Installation:
     def start(self) -> float:
         """Start and return the seconds until every daemon is healthy."""
         began = time.perf_counter()
-        command = [sys.executable, "-m", "treadle_cli.main", "standalone", "--port", str(self.port)]
+        command = [sys.executable, "-m", "treadle_cli", "standalone", "--port", str(self.port)]
         self.log = (self.home / "bench.log").open("ab")
         self.process = subprocess.Popen(command, env=self.environment, stdout=self.log, stderr=self.log)
         wait_for(self.is_healthy, 60)
@@ -123,7 +123,7 @@ class Installation:
     def _login(self) -> str:
         if not self._token:
             with self.database.begin() as connection:
-                accounts.create_account(connection, "bench", PASSWORD, "Admin", datetime.now(UTC))
+                accounts.create_account(connection, "bench", PASSWORD, "Admin", now=datetime.now(UTC))
             body = json.dumps({"username": "bench", "password": PASSWORD}).encode()
             headers = {"Content-Type": "application/json"}
             request = urllib.request.Request(f"http://127.0.0.1:{self.port}/auth/token", body, headers)

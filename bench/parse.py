@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 
-from bench.installation import installed, wait_for
+from bench.installation import Installation, installed, wait_for
 from bench.report import quantile, report
 
 SOURCE = """
@@ -26,6 +27,12 @@ with DAG("dag_{number}", schedule="0 6 * * *", start_date=datetime(2026, 1, 1), 
 def source(number: int, tasks: int, tag: str) -> str:
     """Return one DAG file."""
     return SOURCE.format(number=number, tasks=tasks, tag=tag)
+
+
+def is_edited(installation: Installation, dag_id: str) -> bool:
+    """Tell whether the second version of a DAG is stored."""
+    second = "SELECT 1 FROM dag WHERE dag_id = %(dag_id)s AND 'second' = ANY(tags)"
+    return bool(installation.select(second, dag_id=dag_id))
 
 
 def main(options: list[str]) -> None:
@@ -50,12 +57,7 @@ def main(options: list[str]) -> None:
             began = time.perf_counter()
             path = installation.home / "dags" / f"dag_{number}.py"
             path.write_text(source(number, chosen.tasks, "second"))
-            wait_for(
-                lambda number=number: installation.select(
-                    "SELECT 1 FROM dag WHERE dag_id = %(dag_id)s AND 'second' = ANY(tags)", dag_id=f"dag_{number}"
-                ),
-                30,
-            )
+            wait_for(partial(is_edited, installation, f"dag_{number}"), 30)
             edits.append(time.perf_counter() - began)
     figures = {
         "full_scan_s": float(scan),

@@ -15,7 +15,8 @@ def main(options: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench start", description=__doc__)
     parser.add_argument("--repeat", type=int, default=3)
     chosen = parser.parse_args(options)
-    fresh, existing = [], []
+    fresh: list[float] = []
+    existing: list[float] = []
     for _ in range(chosen.repeat):
         with tempfile.TemporaryDirectory(prefix="treadle-bench-") as folder:
             for times in (fresh, existing):

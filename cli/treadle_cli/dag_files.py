@@ -7,23 +7,22 @@ folder: files whose text holds the id are run first, and the search ends with th
 from __future__ import annotations
 
 import difflib
-import hashlib
-import importlib.util
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from treadle import collection
 from treadle.document import DagDocument
 from treadle.serialization import document_of as serialized
 from treadle.serialization import validate
 from treadle_cli import edge
 from treadle_cli.errors import CliError
+from treadle_scheduler.parsing.listing import list_files, may_define_dags, read_file
+from treadle_worker import loading
+from treadle_worker.loading import load_dag_file
 
 if TYPE_CHECKING:
     from treadle import DAG
@@ -85,11 +84,16 @@ def load(path: Path, folder: Path) -> dict[str, DAG]:
     for place in (str(path.parent), str(folder)):
         if place not in sys.path:
             sys.path.insert(0, place)
-    collection.begin()
-    dags = collection.collect(vars(_run(path)).values())
-    for dag in dags:
+    inside = path.is_relative_to(folder)
+    try:
+        found = load_dag_file(str(path.relative_to(folder) if inside else path), str(folder)).dags
+    except loading.DagFileError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise error.__cause__ from None
+        raise DagFileError(_failure(path, error.__cause__ or error)) from error.__cause__
+    for dag in found.values():
         validate(dag)
-    return {dag.dag_id: dag for dag in dags}
+    return dict(found)
 
 
 def _from_file(dag_id: str, path: Path, folder: Path) -> DAG:
@@ -107,32 +111,14 @@ def _existing(file: Path, folder: Path) -> Path:
 
 
 def _candidates(folder: Path, dag_id: str) -> Iterator[Path]:
-    if not folder.is_dir():
-        raise CliError(f"the dags folder {folder} does not exist: make it, set TREADLE_DAGS_FOLDER, or give --file")
-    paths = [path for path in sorted(folder.rglob("*.py")) if not _is_hidden(path.relative_to(folder))]
-    texts = {path: path.read_bytes() for path in paths if path.is_file()}
-    names_it = [path for path, text in texts.items() if dag_id.encode() in text]
-    yield from names_it
-    # An id that is put together at run time stands in no text.
-    yield from (path for path, text in texts.items() if path not in set(names_it) and b"treadle" in text)
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") or part == "__pycache__" for part in path.parts)
-
-
-def _run(path: Path) -> ModuleType:
-    name = f"treadle_dag_file_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise DagFileError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise DagFileError(_failure(path, error)) from error
-    return module
+    """Yield the DAG files as the DAG processor finds them, those first whose text holds the id."""
+    files = list_files(str(folder))
+    if files is None:
+        raise CliError(f"the dags folder {folder} cannot be read: make it, set TREADLE_DAGS_FOLDER, or give --file")
+    texts = {folder / file: read_file(str(folder / file)) or b"" for file in files}
+    paths = [path for path, text in texts.items() if may_define_dags(text)]
+    # An id that is put together at run time stands in no text, so the others follow.
+    yield from sorted(paths, key=lambda path: dag_id.encode() not in texts[path])
 
 
 def _failure(path: Path, error: BaseException) -> str:

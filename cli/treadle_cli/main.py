@@ -1,7 +1,8 @@
 """The program ``treadle``: the table of its commands, and how an error is told.
 
 Imports nothing but click, so that ``treadle --help`` and shell completion answer at once (a test lists what may be
-imported). Exit codes: 0 done, 1 failed, 2 wrong usage.
+imported). Exit codes: 0 done, 1 failed, 2 wrong usage, 130
+waiting ended by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ class Root(LazyGroup):
         except Exception as error:
             if ctx.params.get("debug"):
                 raise
-            raise click.ClickException(errors.sentence(error)) from error
+            told = click.ClickException(errors.sentence(error))
+            told.exit_code = getattr(error, "exit_code", told.exit_code)
+            raise told from error
 
 
 @click.group(

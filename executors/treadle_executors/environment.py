@@ -25,8 +25,7 @@ def scrubbed(environ: Mapping[str, str], secrets: Iterable[str]) -> dict[str, st
     return {
         name: value
         for name, value in environ.items()
-        if name in _KEPT
-        or not (name.startswith(_DROPPED_PREFIXES) or any(secret in value for secret in sought))
+        if name in _KEPT or not (name.startswith(_DROPPED_PREFIXES) or any(secret in value for secret in sought))
     }
 
 

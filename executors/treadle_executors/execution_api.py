@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
@@ -88,7 +88,7 @@ class DatabaseExecution:
         answers = Answers()
         if batch.starts:
             found = execution.record_starts(connection, batch.starts, now=now, lease_until=now + self._lease)
-            answers.starts = [StartAnswer(**one) for one in found]
+            answers.starts = [cast("StartAnswer", one) for one in found]
         if batch.finishes:
             answers.accepted = execution.record_finishes(connection, batch.finishes, now=now)
         if batch.heartbeats:

@@ -12,7 +12,6 @@ import os
 import socket
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 from uuid import UUID
@@ -66,6 +65,12 @@ class LocalExecutor(Executor):
         self._host = self._new_host()
         self._questions.start()
         self._thread.start()
+
+    @property
+    def host_pid(self) -> int | None:
+        """The process id of the runner host; None while there is none."""
+        host = self._host
+        return None if host is None else host.pid
 
     def queue(self, workloads: Iterable[Workload]) -> None:
         """Take attempts over. One that it holds already changes nothing; beyond ``slots`` they wait here."""

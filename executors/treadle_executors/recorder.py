@@ -66,8 +66,9 @@ class Recorder:
 
     def record(self, batch: Batch, host: HostProcess) -> tuple[Answers, list[ExecutorEvent]]:
         """Record ``batch``, waiting for the database as long as it takes; return the answers and what got lost."""
+        events: list[ExecutorEvent] = []
         try:
-            answers, events = self._persist(batch, host), []
+            answers = self._persist(batch, host)
         except Exception:
             log.exception("a batch of %d reports was refused; each is recorded alone", len(batch))
             answers, events = self._one_by_one(batch, host)
@@ -102,7 +103,8 @@ class Recorder:
                 host.send({"kind": "terminate", "attempt_id": attempt_id, "reason": reason})
 
     def _one_by_one(self, batch: Batch, host: HostProcess) -> tuple[Answers, list[ExecutorEvent]]:
-        answers, events = Answers(), []
+        answers = Answers()
+        events: list[ExecutorEvent] = []
         for single in batch.split():
             try:
                 found = self._persist(single, host)

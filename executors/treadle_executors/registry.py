@@ -34,6 +34,6 @@ def load_executor(name: str) -> type[Executor]:
         except Exception as error:
             raise ExecutorError(f"executor {name!r} ({one.value}) cannot be loaded: {error}") from error
         if not (isinstance(found, type) and issubclass(found, Executor)):
-            raise ExecutorError(f"executor {name!r} ({one.value}) is no subclass of treadle_executors.executor.Executor")
+            raise ExecutorError(f"executor {name!r} ({one.value}) is no subclass of Executor")
         return found
     raise UnknownExecutorError(name, executor_names())

@@ -19,7 +19,8 @@ from treadle_metadata.statements import execute
 
 MASK: Final = "***"
 _SECRET_NAME: Final = re.compile(
-    r"pass(word|wd|phrase)?$|secret|token|api_?key|private_?key|credential|authorization|^extra$", re.IGNORECASE
+    r"(^|[^a-z])pass$|passw(or)?d|passphrase|secret|token|api[_-]?key|private[_-]?key|credential|authorization|^extra$",
+    re.IGNORECASE,
 )
 _LONGEST: Final = 10_000
 

@@ -23,6 +23,7 @@ from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFound
 from treadle_metadata.identifiers import month_of
 from treadle_metadata.parameters import checked_conf
 from treadle_metadata.runs import newest_version
+from treadle_metadata.states import RunState
 from treadle_metadata.statements import execute, rows
 from treadle_metadata.transitions import runs
 
@@ -251,7 +252,7 @@ def cancel(connection: Connection, backfill_id: int, *, now: datetime) -> None:
     queued = rows(
         connection, "SELECT id FROM dag_run WHERE backfill_id = %(id)s AND state = 'queued'", {"id": backfill_id}
     )
-    runs.finish(connection, [row["id"] for row in queued], runs.RunState.FAILED, now=now)
+    runs.finish(connection, [row["id"] for row in queued], RunState.FAILED, now=now)
 
 
 def complete_finished(connection: Connection, *, now: datetime) -> int:

@@ -10,13 +10,14 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import TracebackType
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, RowMapping
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from treadle_metadata.clock import Clock
@@ -126,8 +127,8 @@ def alive(connection: Connection, now: datetime) -> list[Process]:
     )
 
 
-def _processes(found: Sequence[RowMapping]) -> list[Process]:
-    return [Process(**{str(name): value for name, value in row.items()}) for row in found]
+def _processes(found: Sequence[Mapping[str, Any]]) -> list[Process]:
+    return [Process(**row) for row in found]
 
 
 class Lease:

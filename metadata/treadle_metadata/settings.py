@@ -80,7 +80,8 @@ class Settings:
 
     def path(self, name: str) -> Path:
         """Return the folder setting ``name`` as an absolute path, taken relative to ``home``."""
-        return (self.home.expanduser() / getattr(self, name)).absolute()
+        folder: Path = getattr(self, name)
+        return (self.home.expanduser() / folder).absolute()
 
 
 def load(environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:

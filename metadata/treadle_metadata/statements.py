@@ -7,16 +7,18 @@ statement for each kind of change, whatever the number of rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, LiteralString
+from typing import Any, LiteralString, cast
 
-from sqlalchemy import Connection, RowMapping
+from sqlalchemy import Connection
 
 
 def rows(
     connection: Connection, sql: LiteralString, parameters: Mapping[str, Any] | None = None
-) -> Sequence[RowMapping]:
+) -> Sequence[Mapping[str, Any]]:
     """Run ``sql`` and return all its rows as mappings."""
-    return connection.exec_driver_sql(sql, dict(parameters or {})).mappings().all()
+    found = connection.exec_driver_sql(sql, dict(parameters or {})).mappings().all()
+    # SQLAlchemy's rows can be asked by column object too, which no caller of text needs.
+    return cast("Sequence[Mapping[str, Any]]", found)
 
 
 def tuples(connection: Connection, sql: LiteralString, parameters: Mapping[str, Any] | None = None) -> Sequence[Any]:

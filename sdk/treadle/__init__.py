@@ -7,11 +7,14 @@ uses. Nothing third-party is imported until it is needed.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
 from treadle.version import __version__
 
+# Type checkers take this name for true whoever defines it; importing it from typing would double the cost of us.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from treadle.connections import Connection
     from treadle.dag_decorator import dag
     from treadle.dags import DAG
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from treadle.operators.empty import EmptyOperator
     from treadle.operators.python import PythonOperator
     from treadle.params import DagParam, Param, ParamsDict
+    from treadle.rules import TriggerRule, WeightRule
     from treadle.runtime.context import Context, get_current_context
     from treadle.task_groups import TaskGroup, task_group
     from treadle.tasks import task
@@ -32,9 +36,7 @@ if TYPE_CHECKING:
         MultipleCronTriggerTimetable,
     )
     from treadle.timetables.delta import DeltaDataIntervalTimetable, DeltaTriggerTimetable
-    from treadle.trigger_rules import TriggerRule
     from treadle.variable import Variable
-    from treadle.weight_rules import WeightRule
     from treadle.xcom_arg import XComArg
 
 __all__ = [
@@ -87,6 +89,7 @@ _NAMES_BY_MODULE = {
     "operators.bash": ("BashOperator",),
     "operators.empty": ("EmptyOperator",),
     "operators.python": ("PythonOperator",),
+    "rules": ("TriggerRule", "WeightRule"),
     "params": ("DagParam", "Param", "ParamsDict"),
     "runtime.context": ("Context", "get_current_context"),
     "tasks": ("task",),
@@ -94,9 +97,7 @@ _NAMES_BY_MODULE = {
     "templates": ("TemplateFile", "literal"),
     "timetables.cron": ("CronDataIntervalTimetable", "CronTriggerTimetable", "MultipleCronTriggerTimetable"),
     "timetables.delta": ("DeltaDataIntervalTimetable", "DeltaTriggerTimetable"),
-    "trigger_rules": ("TriggerRule",),
     "variable": ("Variable",),
-    "weight_rules": ("WeightRule",),
     "xcom_arg": ("XComArg",),
 }
 _HOMES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}

@@ -13,7 +13,7 @@ from treadle.errors import DuplicateIdError
 
 
 def begin() -> None:
-    """Forget what files that were run before in this process have left: their DAGs, and ``with`` blocks never closed."""
+    """Forget what files run before in this process have left: their DAGs, and ``with`` blocks never closed."""
     reset()
 
 

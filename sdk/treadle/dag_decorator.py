@@ -3,46 +3,50 @@
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack, overload
 
+from treadle.callables import Parameters, docstring, plain_function
 from treadle.dag_arguments import DagArguments
 from treadle.dags import DAG
+from treadle.errors import DagError
 from treadle.params import NOTSET, DagParam, Param
 
 
 class DagFunction:
     """A function under ``@dag``: calling it makes the DAG, with the function's arguments as params of its runs."""
 
-    def __init__(
-        self, function: Callable[..., Any], dag_id: str | None, arguments: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], dag_id: str | None, arguments: Mapping[str, Any]) -> None:
+        plain = plain_function(function)
+        if plain is None:
+            raise DagError(f"@dag decorates functions, not {type(function).__name__}; arguments are given by name")
         functools.update_wrapper(self, function)
+        self._code = plain.__code__
+        self._parameters = Parameters(plain)
         self.function = function
         self.dag_id = dag_id or function.__name__
         self.arguments = dict(arguments)
 
     def __call__(self, *args: Any, **kwargs: Any) -> DAG:
         """Make the DAG. Arguments given here are its params' defaults, over those of the function's signature."""
-        arguments: dict[str, Any] = {"doc_md": inspect.getdoc(self.function), **self.arguments}
-        bound = inspect.signature(self.function).bind_partial(*args, **kwargs)
-        bound.apply_defaults()
+        arguments: dict[str, Any] = {"doc_md": docstring(self.function), **self.arguments}
         with DAG(self.dag_id, **arguments) as made:
-            code = self.function.__code__
-            made.fileloc, made.line = code.co_filename, code.co_firstlineno
-            self.function(
-                **{name: DagParam(made, name, value) for name, value in self._params(bound).items()}
-            )
+            made.fileloc, made.line = self._code.co_filename, self._code.co_firstlineno
+            self.function(**{name: DagParam(made, name, value) for name, value in self._params(args, kwargs).items()})
         return made
 
-    def _params(self, bound: inspect.BoundArguments) -> dict[str, Any]:
-        names = inspect.signature(self.function).parameters
+    def _params(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        fault = self._parameters.fault_of(args, kwargs)
+        unknown = [name for name in kwargs if name not in self._parameters.names]
+        if unknown:
+            fault = f"{unknown[0]!r} is no parameter of it"
+        if fault:
+            raise DagError(f"@dag function {self.dag_id!r} cannot be called so: {fault}")
+        bound = self._parameters.bound(args, kwargs)
         declared = self.arguments.get("params") or {}
         # An argument without any default takes what params= declares for it, else each run must give it.
         return {
-            name: bound.arguments[name] if name in bound.arguments else declared.get(name, Param(NOTSET))
-            for name in names
+            name: bound[name] if name in bound else declared.get(name, Param(NOTSET)) for name in self._parameters.names
         }
 
 

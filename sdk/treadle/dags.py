@@ -6,6 +6,7 @@ DAG files make one with ``with DAG(...)`` or ``@dag``. The DAG processor turns i
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -33,6 +34,7 @@ from treadle.wording import shown
 if TYPE_CHECKING:
     from treadle.operators.arguments import Isolation
     from treadle.operators.base import BaseOperator
+    from treadle.runtime.dag_test_result import DagTestResult
 
 
 class DAG:
@@ -69,9 +71,7 @@ class DAG:
         self.fileloc, self.line = site_here()
         self.dag_id = checked_id("DAG", dag_id, self.site)
         self.default_args: dict[str, Any] = dict(given.pop("default_args", None) or {})
-        self.params = ParamsDict(
-            {**(self.default_args.pop("params", None) or {}), **(given.pop("params", None) or {})}
-        )
+        self.params = ParamsDict({**(self.default_args.pop("params", None) or {}), **(given.pop("params", None) or {})})
         for name in given.keys() - NAMES:
             raise UnknownArgumentError(repr(self), name, NAMES, hint=RENAMED.get(name, ""), site=self.site)
         for name in ("start_date", "end_date"):
@@ -106,9 +106,7 @@ class DAG:
         try:
             return zone_name(self.start_date.tzinfo if self.start_date is not None else None)
         except ValueError as reason:
-            raise InvalidArgumentError(
-                repr(self), "start_date", self.start_date, str(reason), site=self.site
-            ) from None
+            raise InvalidArgumentError(repr(self), "start_date", self.start_date, str(reason), site=self.site) from None
 
     @property
     def tasks(self) -> list[BaseOperator]:
@@ -163,9 +161,7 @@ class DAG:
         if taken is task:
             return
         if taken is not None:
-            raise DuplicateIdError(
-                "task", task.task_id, f"DAG {self.dag_id!r}", first=taken.site, site=task.site
-            )
+            raise DuplicateIdError("task", task.task_id, f"DAG {self.dag_id!r}", first=taken.site, site=task.site)
         task.dag = self
         task.task_group = task.task_group or self.task_group
         task.task_group.children.append(task)
@@ -192,6 +188,36 @@ class DAG:
         if len(order) < len(upstream):
             raise CycleError(self.dag_id, cycle_in(upstream), site=self.site)
         return [self.task_dict[task_id] for task_id in order]
+
+    def test(
+        self,
+        run_after: datetime | None = None,
+        logical_date: Any = NOTSET,
+        run_conf: Mapping[str, Any] | None = None,
+        conn_file_path: str | None = None,
+        variable_file_path: str | None = None,
+        mark_success_pattern: str | None = None,
+        *,
+        connections: Mapping[str, Any] | None = None,
+        variables: Mapping[str, Any] | None = None,
+    ) -> DagTestResult:
+        """Run the whole DAG once in this process, without a server, and return its states and XComs.
+
+        See ``treadle.runtime.dag_test.run`` for the arguments and errors.
+        """
+        # Loaded on need: parsing a file never runs it.
+        result: DagTestResult = importlib.import_module("treadle.runtime.dag_test").run(
+            self,
+            logical_date=logical_date,
+            run_after=run_after,
+            run_conf=run_conf,
+            conn_file_path=conn_file_path,
+            variable_file_path=variable_file_path,
+            mark_success_pattern=mark_success_pattern,
+            connections=connections,
+            variables=variables,
+        )
+        return result
 
     def __enter__(self) -> Self:
         enter_dag(self)

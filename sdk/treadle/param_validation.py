@@ -34,9 +34,7 @@ def check(name: str, schema: Mapping[str, Any], value: Any) -> None:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         raise ParamError(name, f"its JSON schema is wrong: {error.message}") from None
-    fault: ValidationError | None = best_match(
-        Draft202012Validator(schema, format_checker=_FORMATS).iter_errors(value)
-    )
+    fault: ValidationError | None = best_match(Draft202012Validator(schema, format_checker=_FORMATS).iter_errors(value))
     if fault is not None:
         where = "".join(f"[{part!r}]" for part in fault.absolute_path)
         raise ParamError(name, f"{where + ': ' if where else ''}{_shortened(fault.message)}")

@@ -7,16 +7,15 @@ validated. jsonschema is loaded only when a param with a schema is checked (``tr
 from __future__ import annotations
 
 import importlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Final
 
-from treadle.document import ParamDocument
 from treadle.errors import ParamError
 from treadle.resolvable import Resolvable, Resolver
 
 if TYPE_CHECKING:
     from treadle.dags import DAG
+    from treadle.document import ParamDocument
 
 
 class _NotSet:
@@ -100,8 +99,10 @@ class ParamsDict(MutableMapping[str, Any]):
 
     def documents(self) -> tuple[ParamDocument, ...]:
         """Return the plain forms for the DAG's document, in definition order."""
+        # Loaded on need: a task's process has no use for documents.
+        kind: type[ParamDocument] = importlib.import_module("treadle.document").ParamDocument
         return tuple(
-            ParamDocument(
+            kind(
                 name=name,
                 value=param.value if param.has_value else None,
                 has_default=param.has_value,
@@ -123,9 +124,7 @@ class ParamsDict(MutableMapping[str, Any]):
             return
         known = self._params.get(name)
         try:
-            self._params[name] = Param(
-                value, known.description if known else None, **(known.schema if known else {})
-            )
+            self._params[name] = Param(value, known.description if known else None, **(known.schema if known else {}))
         except ParamError as error:
             raise ParamError(name, error.reason) from None
 
@@ -157,9 +156,7 @@ class DagParam(Resolvable):
         return resolver.param(self.name)
 
     def __iter__(self) -> Iterator[Any]:
-        raise TypeError(
-            f"param {self.name!r} is not known while the file is parsed, so it cannot be looped over"
-        )
+        raise TypeError(f"param {self.name!r} is not known while the file is parsed, so it cannot be looped over")
 
     def __str__(self) -> str:
         return f"{{{{ params[{self.name!r}] }}}}"
@@ -183,9 +180,7 @@ def checked(name: str, schema: Mapping[str, Any], value: Any) -> Any:
     return plain
 
 
-def merged_params(
-    dag: Mapping[str, Any], task: Mapping[str, Any], conf: Mapping[str, Any] | None
-) -> ParamsDict:
+def merged_params(dag: Mapping[str, Any], task: Mapping[str, Any], conf: Mapping[str, Any] | None) -> ParamsDict:
     """Return the params of one task of one run: the DAG's, under the task's own, under the run's ``conf``."""
     merged = ParamsDict(dag)
     merged.update(task.params() if isinstance(task, ParamsDict) else task)
@@ -223,12 +218,15 @@ def json_value(name: str, value: Any) -> Any:
             raise ParamError(name, "a dict in it has keys that are no strings")
         return {key: json_value(name, item) for key, item in value.items()}
     if isinstance(value, (set, frozenset)):
-        return sorted(
-            (json_value(name, item) for item in value), key=lambda one: json.dumps(one, sort_keys=True)
-        )
+        return sorted((json_value(name, item) for item in value), key=_sort_key)
     if isinstance(value, (list, tuple)):
         return [json_value(name, item) for item in value]
     raise ParamError(
         name,
         f"a {type(value).__name__} has no JSON form; give a number, text, list or dict (a date as ISO 8601 text)",
     )
+
+
+def _sort_key(value: Any) -> tuple[str, str]:
+    """Sort JSON values of any kinds: by kind, then by their text."""
+    return (type(value).__name__, repr(value))

@@ -48,9 +48,7 @@ def schedule_document(schedule: Any, timezone: str) -> ScheduleDocument:
     if hasattr(schedule, "to_document"):
         document = schedule.to_document()
         if not isinstance(document, ScheduleDocument):
-            raise ValueError(
-                f"a timetable whose to_document() gives a ScheduleDocument, not {type(document).__name__}"
-            )
+            raise ValueError(f"a timetable whose to_document() gives a ScheduleDocument, not {type(document).__name__}")
         return document
     if type(schedule).__name__ == "relativedelta":
         # Loaded on need: calendar steps are rare, and their module reads time zones.
@@ -58,9 +56,7 @@ def schedule_document(schedule: Any, timezone: str) -> ScheduleDocument:
         return ScheduleDocument(
             kind="delta", relative=step.parts, timezone=timezone, style=_STYLE, summary=f"every {step.words}"
         )
-    raise ValueError(
-        "a cron expression, a preset such as '@daily', a timedelta, a relativedelta, a timetable or None"
-    )
+    raise ValueError("a cron expression, a preset such as '@daily', a timedelta, a relativedelta, a timetable or None")
 
 
 def _from_text(text: str, timezone: str) -> ScheduleDocument:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from treadle.dags import DAG
-from treadle.document import DagDocument, ExpandDocument, TaskDocument
+from treadle.document import DagDocument, ExpandDocument, GroupDocument, TaskDocument
 from treadle.errors import DagError, InvalidArgumentError, ParamError
 from treadle.moments import utc_text
 from treadle.operators.base import BaseOperator
@@ -21,6 +21,7 @@ from treadle.operators.mapped import MappedOperator
 from treadle.ordering import topological
 from treadle.params import json_value
 from treadle.schedule import schedule_document
+from treadle.task_groups import TaskGroup
 from treadle.validation import problems, upstream_of
 
 __all__ = ["document_of", "problems", "task_document", "validate"]
@@ -68,10 +69,8 @@ def document_of(dag: DAG) -> DagDocument:
         fail_fast=dag.fail_fast,
         is_paused_upon_creation=dag.is_paused_upon_creation,
         params=dag.params.documents(),
-        groups=tuple(group.document() for group in dag.task_groups.values()),
-        tasks=tuple(
-            task_document(dag.task_dict[task_id], upstream[task_id]) for task_id in topological(upstream)
-        ),
+        groups=tuple(map(_group_document, dag.task_groups.values())),
+        tasks=tuple(task_document(dag.task_dict[task_id], upstream[task_id]) for task_id in topological(upstream)),
         edge_labels=tuple(sorted((tail, head, label) for (tail, head), label in dag.edge_labels.items())),
         line=dag.line or None,
     )
@@ -104,6 +103,16 @@ def task_document(task: BaseOperator, upstream: Iterable[str]) -> TaskDocument:
         line=task.line or None,
         **_retry_fields(task),
         **_queue_fields(task),
+    )
+
+
+def _group_document(group: TaskGroup) -> GroupDocument:
+    return GroupDocument(
+        group_id=group.group_id or "",
+        parent=group.parent_group.group_id if group.parent_group is not None else None,
+        label=group.group_display_name or group.label,
+        tooltip=group.tooltip,
+        doc_md=group.doc_md,
     )
 
 
@@ -175,9 +184,7 @@ def _plain_config(task: BaseOperator) -> Mapping[str, Any]:
     try:
         return json_value("executor_config", task.executor_config)  # type: ignore[no-any-return]
     except ParamError as error:
-        raise DagError(
-            f"{task!r}: executor_config cannot be stored: {error.reason}", site=task.site
-        ) from None
+        raise DagError(f"{task!r}: executor_config cannot be stored: {error.reason}", site=task.site) from None
 
 
 def _seconds(span: timedelta | None) -> float | None:

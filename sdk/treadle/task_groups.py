@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, overload
 
 from treadle.authoring import current_dag, current_group, enter_group, leave_group
-from treadle.document import GroupDocument
+from treadle.callables import docstring
 from treadle.errors import DagError, DuplicateIdError
 from treadle.graph import Node
 from treadle.identifiers import checked_group_id
@@ -122,17 +121,6 @@ class TaskGroup(Node):
         inside = {task.task_id for task in self.tasks()}
         return [task for task in self.tasks() if not task.downstream_task_ids & inside]
 
-    def document(self) -> GroupDocument:
-        """Return the plain form for the DAG's document."""
-        assert self.group_id is not None
-        return GroupDocument(
-            group_id=self.group_id,
-            parent=self.parent_group.group_id if self.parent_group is not None else None,
-            label=self.group_display_name or self.label,
-            tooltip=self.tooltip,
-            doc_md=self.doc_md,
-        )
-
     def __enter__(self) -> Self:
         enter_group(self)
         return self
@@ -172,7 +160,7 @@ class TaskGroupFunction(Generic[P, R]):
         return TaskGroupFunction(self.function, {**self.arguments, **arguments})
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R | TaskGroup:
-        tooltip = inspect.getdoc(self.function) or ""
+        tooltip = docstring(self.function) or ""
         arguments = {
             "group_id": self.function.__name__, "tooltip": tooltip, "add_suffix_on_collision": True, **self.arguments
         }  # fmt: skip

@@ -14,29 +14,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import Final, Literal
 
+from treadle.rules import TriggerRule
+
+__all__ = ["Action", "TriggerRule", "UnknownTriggerRule", "UpstreamCounts", "Verdict", "evaluate", "truth_table"]
+
 Action = Literal["run", "wait", "skip", "upstream_fail"]
-
-
-class TriggerRule(StrEnum):
-    """The rules that can be told from the counts of upstream states."""
-
-    ALL_SUCCESS = "all_success"
-    ALL_FAILED = "all_failed"
-    ALL_DONE = "all_done"
-    ALL_DONE_MIN_ONE_SUCCESS = "all_done_min_one_success"
-    ONE_SUCCESS = "one_success"
-    ONE_FAILED = "one_failed"
-    ONE_DONE = "one_done"
-    NONE_FAILED = "none_failed"
-    NONE_FAILED_MIN_ONE_SUCCESS = "none_failed_min_one_success"
-    NONE_SKIPPED = "none_skipped"
-    ALL_SKIPPED = "all_skipped"
-    ALWAYS = "always"
 
 
 @dataclass(slots=True)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from treadle.document import ScheduleDocument
 from treadle.errors import CycleError, DagError, InvalidArgumentError, ParamError
 from treadle.ordering import cycle_in
+from treadle.rules import TriggerRule
 from treadle.schedule import schedule_document
-from treadle.trigger_rules import TriggerRule
 from treadle.wording import shown
 
 if TYPE_CHECKING:
@@ -49,9 +49,7 @@ def _schedule_problems(dag: DAG) -> Iterator[DagError]:
     if dag.start_date is None and (need := _needs_start(dag, document)):
         yield DagError(f"{dag!r} has no start_date, but {need} needs one", site=dag.site)
     if dag.start_date is not None and dag.end_date is not None and dag.end_date < dag.start_date:
-        yield InvalidArgumentError(
-            repr(dag), "end_date", dag.end_date, f"{dag.start_date} or later", site=dag.site
-        )
+        yield InvalidArgumentError(repr(dag), "end_date", dag.end_date, f"{dag.start_date} or later", site=dag.site)
     if document.kind == "continuous" and (dag.max_active_runs or 1) > 1:
         yield InvalidArgumentError(
             repr(dag), "max_active_runs", dag.max_active_runs, "1 with schedule='@continuous'", site=dag.site

@@ -17,6 +17,7 @@ from typing import Any, Final
 from treadle import xcom
 from treadle.errors import TreadleError
 from treadle.xcom_reading import TYPE, VALUE
+from treadle.xcom_reading import decode as from_plain
 
 _NUMBER_KINDS: Final = "biuf"
 _MOMENT_KINDS: Final = "mM"
@@ -88,7 +89,7 @@ def _decode_scalar(numpy: Any, plain: dict[str, Any]) -> Any:
     dtype = numpy.dtype(plain["dtype"])
     if dtype.kind in _MOMENT_KINDS:
         return numpy.int64(plain[VALUE]).astype(dtype)
-    return dtype.type(xcom.decode(plain[VALUE]))
+    return dtype.type(from_plain(plain[VALUE]))
 
 
 def _decode_array(numpy: Any, plain: dict[str, Any]) -> Any:
@@ -134,7 +135,7 @@ def _frame_form(pandas: Any, frame: Any, depth: int) -> Any:
 
 def _proven(pandas: Any, value: Any, plain: Any) -> Any:
     try:
-        back = xcom.decode(plain)
+        back = from_plain(plain)
         if isinstance(value, pandas.Series):
             pandas.testing.assert_series_equal(back, value, check_freq=False, check_exact=True)
         else:
@@ -142,7 +143,7 @@ def _proven(pandas: Any, value: Any, plain: Any) -> Any:
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise xcom.refuse(
-            f"a pandas {type(value).__name__} would not come back equal ({reason}); store it as a file and return its path"
+            f"a pandas {type(value).__name__} would not come back equal ({reason}); return the path of a file with it"
         ) from None
     return plain
 
@@ -182,7 +183,7 @@ def _index_form(pandas: Any, index: Any, depth: int) -> Any:
 
 def _decode_series(pandas: Any, plain: dict[str, Any]) -> Any:
     form = plain[VALUE]
-    series = pandas.Series(_column(pandas, form["values"]), name=xcom.decode(form["name"]))
+    series = pandas.Series(_column(pandas, form["values"]), name=from_plain(form["name"]))
     series.index = _index(pandas, form["index"])
     return series
 
@@ -199,21 +200,21 @@ def _decode_frame(pandas: Any, plain: dict[str, Any]) -> Any:
 
 def _column(pandas: Any, form: dict[str, Any]) -> Any:
     if "array" in form:
-        series = pandas.Series(xcom.decode(form["array"]))
+        series = pandas.Series(from_plain(form["array"]))
         return series.dt.tz_localize("UTC").dt.tz_convert(form["zone"]) if "zone" in form else series
     if "codes" in form:
         categories = _index(pandas, form["categories"])
         return pandas.Series(pandas.Categorical.from_codes(form["codes"], categories, ordered=form["ordered"]))
-    return pandas.Series([xcom.decode(item) for item in form["items"]], dtype=form["dtype"])
+    return pandas.Series([from_plain(item) for item in form["items"]], dtype=form["dtype"])
 
 
 def _index(pandas: Any, form: dict[str, Any]) -> Any:
     if "range" in form:
-        return pandas.RangeIndex(*form["range"], name=xcom.decode(form["name"]))
+        return pandas.RangeIndex(*form["range"], name=from_plain(form["name"]))
     if "levels" in form:
         levels = [_column(pandas, one) for one in form["levels"]]
-        return pandas.MultiIndex.from_arrays(levels, names=[xcom.decode(name) for name in form["names"]])
-    return pandas.Index(_column(pandas, form["values"]), name=xcom.decode(form["name"]))
+        return pandas.MultiIndex.from_arrays(levels, names=[from_plain(name) for name in form["names"]])
+    return pandas.Index(_column(pandas, form["values"]), name=from_plain(form["name"]))
 
 
 def _decode_timestamp(pandas: Any, plain: dict[str, Any]) -> Any:

@@ -44,7 +44,7 @@ def decode(plain: Any) -> Any:
     name = plain.get(TYPE)
     if name is None:
         return {key: item if type(item) in PLAIN else decode(item) for key, item in plain.items()}
-    reader = _READERS.get(name)
+    reader = _READERS.get(name) if isinstance(name, str) else None
     if reader is not None:
         try:
             return reader(plain)
@@ -154,11 +154,15 @@ def show(plain: Any) -> Any:
         return {key: show(item) for key, item in plain.items()}
     if "summary" in plain:
         return plain["summary"]
-    value = plain.get(VALUE)
+    value: Any = plain.get(VALUE)
     if name == "dict" and isinstance(value, list):
-        return {_show_key(key): show(item) for key, item in value}
-    if name == "timedelta" and isinstance(value, list):
-        return str(datetime.timedelta(*value))
+        pairs = [pair for pair in value if isinstance(pair, list) and len(pair) == 2]
+        return {_show_key(key): show(item) for key, item in pairs} if len(pairs) == len(value) else plain
+    if name == "timedelta":
+        try:
+            return str(datetime.timedelta(*value))
+        except (TypeError, OverflowError):
+            return show(value)
     return show(value)
 
 

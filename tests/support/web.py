@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, LiteralString
 from uuid import uuid4
 
 import httpx
@@ -49,7 +49,9 @@ class Client:
             headers.setdefault("Authorization", f"Bearer {self.token}")
         return self._runner.run(self._send(method, url, headers, arguments))
 
-    async def _send(self, method: str, url: str, headers: dict[str, str], arguments: Mapping[str, Any]) -> httpx.Response:
+    async def _send(
+        self, method: str, url: str, headers: dict[str, str], arguments: Mapping[str, Any]
+    ) -> httpx.Response:
         async with httpx.AsyncClient(transport=self._transport, base_url="http://treadle") as client:
             return await client.request(method, url, headers=headers, **arguments)
 
@@ -90,9 +92,7 @@ def client_of(app: FastAPI) -> Iterator[Client]:
         yield Client(app, runner)
 
 
-def add_instances(
-    connection: Connection, dag_id: str, run_id: str, tasks: Mapping[str, int], *, now: datetime
-) -> None:
+def add_instances(connection: Connection, dag_id: str, run_id: str, tasks: Mapping[str, int], *, now: datetime) -> None:
     """Give a run undecided instances: one of each task, or as many mapped ones as its number says (0: not mapped)."""
     run = find_run(connection, dag_id, run_id)
     new = [
@@ -116,11 +116,19 @@ def add_instances(
     insert_instances(connection, new, month=run["month"], now=now)
 
 
+def move(connection: Connection, where: LiteralString, *states: str, **parameters: Any) -> None:
+    """Move the instances that ``where`` names from state to state, lawfully."""
+    for state in states:
+        sql = f"UPDATE task_instance SET state = %(state)s WHERE {where}"
+        execute(connection, sql, parameters | {"state": state})
+
+
 def add_try(connection: Connection, dag_id: str, run_id: str, task_id: str, log_path: str, *, now: datetime) -> None:
     """Give an instance its first attempt, running, with a log."""
     run = find_run(connection, dag_id, run_id)
     attempt = uuid4()
     facts = {"run": run["id"], "month": run["month"], "task_id": task_id, "attempt": attempt, "now": now}
+    move(connection, "task_id = %(task_id)s", "scheduled", "queued", task_id=task_id)
     execute(
         connection,
         """
@@ -141,7 +149,9 @@ def add_try(connection: Connection, dag_id: str, run_id: str, task_id: str, log_
     )
 
 
-def add_xcom(connection: Connection, dag_id: str, run_id: str, task_id: str, key: str, text: str, *, now: datetime) -> None:
+def add_xcom(
+    connection: Connection, dag_id: str, run_id: str, task_id: str, key: str, text: str, *, now: datetime
+) -> None:
     """Store an XCom's typed JSON text."""
     run = find_run(connection, dag_id, run_id)
     execute(

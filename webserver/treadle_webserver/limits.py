@@ -25,6 +25,7 @@ class Limits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(_HEADERS)

@@ -1,68 +1,122 @@
-"""Runs the web server in this process until SIGTERM or SIGINT. Called by ``treadle webserver`` and ``standalone``."""
+"""Runs the web server in this process until SIGTERM or SIGINT. Called by ``treadle webserver`` and ``standalone``.
+
+It holds a lease in ``process`` as every daemon does; a kill lets the lease run out, and nothing else is lost.
+"""
 
 from __future__ import annotations
 
+import logging
+import os
+import signal
+import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import uvicorn
+from sqlalchemy.exc import SQLAlchemyError
 
 from treadle_metadata import processes
 from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import Database
+from treadle_metadata.errors import MetadataError
 from treadle_metadata.settings import Settings
 from treadle_webserver.app import create_app
 
 KIND: Final = "webserver"
 _GRACE_SECONDS: Final = 5
 _KEEP_ALIVE_SECONDS: Final = 30
+_BACKLOG: Final = 2048
+_LOG = logging.getLogger(__name__)
+
+
+class CannotListenError(MetadataError):
+    """The address of the web server cannot be bound."""
+
+    def __init__(self, host: str, port: int, why: str) -> None:
+        super().__init__(f"cannot listen on {host} port {port}: {why}; choose another with --host or --port")
 
 
 def run(settings: Settings, clock: Clock | None = None) -> None:
     """Serve on ``settings.host`` and ``settings.port`` until told to stop; open requests get 5 s to end.
 
     Raises:
-        SystemExit: the port is in use (code 1, after one line in the log).
+        CannotListenError: the address is in use, or not ours.
+        SettingsError: ``jwt_secret`` is too short.
+        CryptoError: ``fernet_key`` is missing or malformed.
     """
     clock = clock or SystemClock()
     database = Database(settings.database_url, pool_size=10, application_name="treadle webserver")
-    stopping = threading.Event()
-    lease = threading.Thread(target=_hold_lease, args=(database, settings, clock, stopping), daemon=True)
     try:
-        server = uvicorn.Server(configuration(settings, database, clock))
-        lease.start()
-        server.run()
-        if not server.started:
-            raise SystemExit(1)
+        app = create_app(settings, database, clock=clock)
+        # Bound here, since uvicorn would end the process when it cannot.
+        with _listening(settings) as listener, _lease(database, settings, clock), _signals_end_quietly():
+            config = uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                lifespan="off",
+                ws="none",
+                timeout_graceful_shutdown=_GRACE_SECONDS,
+                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+            )
+            _LOG.info("listening on %s port %d", settings.host, listener.getsockname()[1])
+            uvicorn.Server(config).run(sockets=[listener])
     finally:
-        stopping.set()
-        if lease.ident is not None:
-            lease.join(_GRACE_SECONDS)
         database.close()
 
 
-def configuration(settings: Settings, database: Database, clock: Clock) -> uvicorn.Config:
-    """Return how uvicorn is to serve: one process, no access log, no server header."""
-    return uvicorn.Config(
-        create_app(settings, database, clock=clock),
-        host=settings.host,
-        port=settings.port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        lifespan="off",
-        ws="none",
-        timeout_graceful_shutdown=_GRACE_SECONDS,
-        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-    )
+def _listening(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        listener = socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise CannotListenError(settings.host, settings.port, why) from error
+    # Inherited by each connection. asyncio sets it only on sockets that name their protocol, which these do not; without
+    # it an answer's body waits 40 ms for the acknowledgement of its head.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
-def _hold_lease(database: Database, settings: Settings, clock: Clock, stopping: threading.Event) -> None:
+@contextmanager
+def _signals_end_quietly() -> Iterator[None]:
+    """Let a signal that uvicorn has obeyed do nothing more: it raises it again, which would end us before our lease."""
+    names = (signal.SIGTERM, signal.SIGINT)
+    before = {name: signal.signal(name, lambda *_: None) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
+
+
+@contextmanager
+def _lease(database: Database, settings: Settings, clock: Clock) -> Iterator[None]:
     process_id = database.run(
         lambda connection: processes.register(connection, KIND, clock.now(), settings.lease_seconds)
     )
-    while not stopping.wait(settings.lease_renewal_seconds):
-        database.run(
-            lambda connection: processes.heartbeat(connection, process_id, clock.now(), settings.lease_seconds)
-        )
-    database.run(lambda connection: processes.stop(connection, process_id, clock.now()))
+    stopping = threading.Event()
+
+    def renew() -> None:
+        while not stopping.wait(settings.lease_renewal_seconds):
+            try:
+                database.run(
+                    lambda connection: processes.heartbeat(connection, process_id, clock.now(), settings.lease_seconds)
+                )
+            except SQLAlchemyError as error:
+                _LOG.warning("the lease could not be renewed, trying again: %s", error)
+
+    thread = threading.Thread(target=renew, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join(_GRACE_SECONDS)
+        try:
+            database.run(lambda connection: processes.stop(connection, process_id, clock.now()))
+        except SQLAlchemyError as error:
+            _LOG.warning("the end could not be recorded: %s", error)

@@ -87,7 +87,7 @@ class ChildSupervisor:
                 self._stream.send(question)
                 reply = self._stream.receive()
             except OSError as error:
-                raise SupervisorError(f"{op} got no answer: the connection to the runner host broke ({error})") from error
+                raise SupervisorError(f"{op} got no answer: the runner host cannot be reached ({error})") from error
         if reply is None:
             raise SupervisorError(f"{op} got no answer: the runner host is gone")
         if "error" in reply:

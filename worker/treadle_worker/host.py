@@ -12,7 +12,7 @@ import os
 import signal
 import socket
 import sys
-from typing import Any, Final
+from typing import Final
 
 from treadle.runtime import masking
 from treadle_worker.attempts import Attempt
@@ -148,9 +148,7 @@ class Host:
         """The process is gone; ``attempt`` is the one whose result it still owed, if any."""
         if attempt is None:
             return
-        report = report_of_exit(
-            attempt.workload, self._place(attempt, runner.pid), end, attempt.cause, attempt.reason
-        )
+        report = report_of_exit(attempt.workload, self._place(attempt, runner.pid), end, attempt.cause, attempt.reason)
         self._report_error(attempt, report)
 
     def failed(self, attempt: Attempt, kind: ErrorKind, name: str, message: str, traceback: str | None = None) -> None:

@@ -11,7 +11,7 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, get_args
+from typing import Any, Final, cast, get_args
 
 from treadle_worker.protocol import AttemptError, ErrorKind, FinishReport, Outcome, Workload
 
@@ -58,7 +58,7 @@ def report_of_child(workload: Workload, place: Place, message: Mapping[str, Any]
         return report_of_error(workload, place, _error("protocol", "BadReport", sentence))
     if error is not None:
         error = _checked_error(error)
-    report = _report(workload, place, outcome, error)
+    report = _report(workload, place, cast("Outcome", outcome), error)
     report["exit_code"] = _number(message.get("exit_code"), int)
     report["cpu_seconds"] = _number(message.get("cpu_seconds"), float)
     report["peak_rss_bytes"] = _number(message.get("peak_rss_bytes"), int)
@@ -70,7 +70,7 @@ def report_of_child(workload: Workload, place: Place, message: Mapping[str, Any]
 
 
 def report_of_exit(workload: Workload, place: Place, end: Exit, cause: Cause, reason: str) -> FinishReport:
-    """Return the report of an attempt whose process ended without one. ``reason`` explains a cause other than nothing."""
+    """Return the report of an attempt whose process ended without one; ``reason`` explains the cause."""
     report = report_of_error(workload, place, _error_of_exit(end, cause, reason))
     if os.WIFSIGNALED(end.status):
         report["signal"] = os.WTERMSIG(end.status)
@@ -135,7 +135,7 @@ def _checked_error(error: Any) -> AttemptError:
         return _error("protocol", "BadReport", f"the task process reported an error that is no object: {error!r}")
     kind = error.get("kind")
     return _error(
-        kind if kind in ERROR_KINDS else "exception",
+        cast("ErrorKind", kind) if kind in ERROR_KINDS else "exception",
         str(error.get("type", "Exception")),
         str(error.get("message", "")),
         error.get("traceback"),

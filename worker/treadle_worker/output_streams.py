@@ -12,7 +12,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterable
-from typing import Any, BinaryIO
+from typing import Any
 
 from treadle_worker.task_log import MAX_LINE_BYTES, TaskLog
 
@@ -27,16 +27,16 @@ class LogStream(io.TextIOBase):
         self._descriptor = descriptor
         self._rest = ""
         self._lock = threading.RLock()
-        self._buffer: BinaryIO | None = None
+        self._buffer: io.FileIO | None = None
 
     encoding = "utf-8"
     errors = "replace"
 
     @property
-    def buffer(self) -> BinaryIO:
+    def buffer(self) -> io.FileIO:
         """A binary stream onto the descriptor itself; the host logs what is written there."""
         if self._buffer is None:
-            self._buffer = open(self._descriptor, "wb", buffering=0, closefd=False)
+            self._buffer = io.FileIO(self._descriptor, "wb", closefd=False)
         return self._buffer
 
     def write(self, text: str) -> int:
@@ -94,9 +94,8 @@ class LogHandler(logging.Handler):
         """Write one record with its logger and traceback."""
         try:
             exc = "".join(traceback.format_exception(*record.exc_info)) if record.exc_info else None
-            self._log.write(
-                record.levelname.lower(), "task", record.getMessage(), logger=record.name, exc=exc, seconds=record.created
-            )
+            level, text = record.levelname.lower(), record.getMessage()
+            self._log.write(level, "task", text, logger=record.name, exc=exc, seconds=record.created)
         except Exception:
             self.handleError(record)
 

@@ -75,9 +75,7 @@ class TaskLog:
     ) -> None:
         head = f'{{"time":"{timestamp(seconds)}","level":"{level}","source":"{source}","text":'
         tail, continued_tail = extra + "}\n", extra + ',"continued":true}\n'
-        content = "".join(
-            head + _quote(text) + (continued_tail if continued else tail) for text, continued in texts
-        )
+        content = "".join(head + _quote(text) + (continued_tail if continued else tail) for text, continued in texts)
         try:
             if self._fd < 0:
                 self._open()

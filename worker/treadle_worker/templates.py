@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 from treadle_worker.attempts import Attempt
 from treadle_worker.event_loop import EventLoop, Timer
 from treadle_worker.fork_server import ForkServer
-from treadle_worker.runner import Owner, Runner
+from treadle_worker.runner import Runner
 
 Key = tuple[str, str]
 """A DAG file, relative to the dags folder, and the hash of its text."""
@@ -39,7 +39,6 @@ class Pool(Protocol):
     """What a template needs of its pool."""
 
     loop: EventLoop
-    owner: Owner
     batch: int
     limits: dict[str, Any]
 

@@ -1,8 +1,8 @@
 """The lines between two neighbouring layers: which vertical track each bundle of links runs in.
 
 Tasks that lead to the same set of tasks are one *net* and share a track (a fully joined pair of layers is one line, not
-n times m). Two nets never run on top of one another: where one starts in the row in which another ends, its track is
-further left. If that asks for the impossible (a circle of such wishes), the caller moves the right layer by half a row.
+n times m). Lines touch only where that tells no lie; this orders the tracks. If it asks for the impossible (a circle of
+wishes), the caller moves the right layer by half a row, after which no row holds both a start and an end.
 """
 
 from __future__ import annotations
@@ -49,9 +49,7 @@ def nets(links: Sequence[tuple[str, str]], left: Mapping[str, int], right: Mappi
 
 def tracks(bundle: Sequence[Net]) -> dict[Net, int] | None:
     """Return the track of each net that needs one, counted from the left; None if there is no clear drawing."""
-    left_of = {
-        net: {other for other in bundle if other is not net and set(other.starts) & set(net.ends)} for net in bundle
-    }
+    left_of = {net: {other for other in bundle if other is not net and _goes_left(other, net)} for net in bundle}
     try:
         order = list(TopologicalSorter(left_of).static_order())
     except CycleError:
@@ -69,6 +67,15 @@ def tracks(bundle: Sequence[Net]) -> dict[Net, int] | None:
         taken[track].append(net)
         found[net] = track
     return found
+
+
+def _goes_left(one: Net, other: Net) -> bool:
+    """Tell whether ``one`` must be left of ``other``.
+
+    It must where it starts in a row in which the other ends; and where they share an end but not all: the line of
+    ``one`` meets the other's vertical line there, so all that the other leads to must be ends of ``one``.
+    """
+    return bool(set(one.starts) & set(other.ends)) or set(other.ends) < set(one.ends)
 
 
 def _overlap(one: Net, other: Net) -> bool:

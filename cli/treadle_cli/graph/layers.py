@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from treadle_cli.graph.shared_ends import with_room
+
 SWEEPS: Final = 6
 Neighbours = Mapping[str, Sequence[str]]
 
@@ -29,10 +31,15 @@ class Layered:
     """Waypoint to the task whose edges pass through it."""
 
 
-def layered(upstream: Neighbours) -> Layered:
-    """Lay out the graph whose tasks have the given direct upstream tasks; keys stand in topological order."""
+def layered(upstream: Neighbours, *, for_shared_lines: bool = False) -> Layered:
+    """Lay out the graph whose tasks have the given direct upstream tasks; keys stand in topological order.
+
+    ``for_shared_lines``: lines that lead to one task will run together (see ``shared_ends``).
+    """
     layer_of = _longest_paths(upstream)
     links, waypoints = _links(upstream, layer_of)
+    if for_shared_lines:
+        links = with_room(links, layer_of, waypoints)
     layers: list[list[str]] = [[] for _ in range(max(layer_of.values(), default=-1) + 1)]
     for name, layer in layer_of.items():
         layers[layer].append(name)

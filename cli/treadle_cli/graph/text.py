@@ -59,7 +59,7 @@ class _Canvas:
 
     def __init__(self, dag: DagDocument) -> None:
         self.labels = {task.task_id: _label(task) for task in dag.tasks}
-        self.plan = layered({task.task_id: task.upstream for task in dag.tasks})
+        self.plan = layered({task.task_id: task.upstream for task in dag.tasks}, for_shared_lines=True)
         self.rows = _text_rows(self.plan)
         self.lines = [""] * (max(self.rows.values()) + 1)
         self.starts = {start for start, _ in self.plan.links}

@@ -7,12 +7,14 @@ three times; each imports the rest itself, side by side. A child gets SIGTERM wh
 from __future__ import annotations
 
 import ctypes
+import gc
 import importlib
 import logging
 import os
 import signal
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
@@ -21,7 +23,7 @@ from treadle_metadata.settings import Settings
 
 log = logging.getLogger(__name__)
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 4, 15, 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -42,14 +44,31 @@ DAEMONS: Final[tuple[Daemon, ...]] = (
 """In the order in which they are started and ended: no new requests, no new DAGs, then no new tasks."""
 
 
-def start(daemon: Daemon, settings: Settings) -> int:
+class Gate:
+    """Where forked daemons wait, their modules imported, until the database is ready for them."""
+
+    def __init__(self) -> None:
+        self._wait, self._hold = os.pipe()
+
+    def open(self) -> None:
+        """Let all daemons through, those to come as well."""
+        os.close(self._hold)
+
+    def pass_through(self) -> None:
+        """Wait, in a child, until the gate is open or the parent is dead."""
+        with suppress(OSError):
+            os.close(self._hold)
+        os.read(self._wait, 1)
+
+
+def start(daemon: Daemon, settings: Settings, gate: Gate) -> int:
     """Fork ``daemon`` and return its pid. The caller has one thread and no open database connection."""
     parent = os.getpid()
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
     if pid == 0:
-        _be(daemon, settings, parent)
+        _be(daemon, settings, gate, parent)
     return pid
 
 
@@ -78,7 +97,7 @@ def children_of(pid: int) -> set[int]:
     return found
 
 
-def _be(daemon: Daemon, settings: Settings, parent: int) -> NoReturn:
+def _be(daemon: Daemon, settings: Settings, gate: Gate, parent: int) -> NoReturn:
     code = 1
     try:
         # Ctrl-C goes to the whole foreground group; only the supervisor shall hear it, and end us in order.
@@ -86,10 +105,12 @@ def _be(daemon: Daemon, settings: Settings, parent: int) -> NoReturn:
         _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
+        # What top and ps show; the kernel keeps 15 characters.
+        _libc.prctl(_PR_SET_NAME, daemon.name.encode(), 0, 0, 0)
         _default_signals((signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD))
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         daemon_logs.to_file(daemon.name, settings.home / "daemons")
-        code = _run(daemon, settings)
+        code = _run(daemon, settings, gate)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -97,9 +118,15 @@ def _be(daemon: Daemon, settings: Settings, parent: int) -> NoReturn:
         os._exit(code)
 
 
-def _run(daemon: Daemon, settings: Settings) -> int:
+def _run(daemon: Daemon, settings: Settings, gate: Gate) -> int:
     try:
-        importlib.import_module(daemon.module).run(settings)
+        # Imports make many objects and no garbage: looking for some would take a tenth of their time.
+        gc.disable()
+        module = importlib.import_module(daemon.module)
+        gc.freeze()
+        gc.enable()
+        gate.pass_through()
+        module.run(settings)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
     except BaseException as error:

@@ -37,37 +37,39 @@ def run(settings: Settings, host: str, port: int) -> None:
         StandaloneError: the home is in use or unusable, or the address cannot be bound; nothing was started.
         PostgresError: the embedded database cannot be started; nothing is left running.
     """
-    settings = replace(settings, home=settings.home.expanduser().absolute(), host=host, port=port)
+    settings = replace(settings, home=settings.home.expanduser().absolute(), host=host)
     with home.locked(settings.home), _signals_held():
-        _refuse_used_address(host, port)
+        port = _free_port(host, port)
+        settings = replace(settings, port=port)
         home.make_folders(settings)
         settings, server = home.with_secrets(settings)
         daemon_logs.to_terminal("standalone", sys.stderr, logging.WARNING)
         daemons.adopt_orphans()
         daemons.hide_memory()
-        if server is not None:
-            server.start()
-        supervisor = Supervisor(_children(settings, server))
+        # What is there now is shared with the children as long as no collection writes to it.
+        gc.collect()
+        gc.freeze()
+        gate = daemons.Gate()
+        supervisor = Supervisor(Child(one.name, partial(daemons.start, one, settings, gate)) for one in daemons.DAEMONS)
         try:
-            password = _prepare_database(settings)
-            # What is there now is shared with the children as long as no collection writes to it.
-            gc.collect()
-            gc.freeze()
+            # The daemons import their modules while the database starts.
             supervisor.start_due()
+            password = _start_database(settings, server, supervisor)
+            gate.open()
             if _wait_until_listening(supervisor, host, port):
                 _greet(settings, password)
                 supervisor.run()
+                print("Stopping.", flush=True)
         finally:
-            print("Stopping.", flush=True)
             supervisor.stop()
 
 
-def _children(settings: Settings, server: EmbeddedPostgres | None) -> list[Child]:
-    children = [Child(one.name, partial(daemons.start, one, settings)) for one in daemons.DAEMONS]
+def _start_database(settings: Settings, server: EmbeddedPostgres | None, supervisor: Supervisor) -> str | None:
+    """Start the embedded server, if it is ours to start, and prepare the database; return a new admin's password."""
     if server is not None:
-        database = Child("postgres", server.restart, signal=signal.SIGINT, grace_seconds=60.0, pid=server.pid)
-        children.append(database)
-    return children
+        server.start()
+        supervisor.add(Child("postgres", server.restart, signal.SIGINT, grace_seconds=60.0, pid=server.pid))
+    return _prepare_database(settings)
 
 
 @contextmanager
@@ -80,12 +82,14 @@ def _signals_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _refuse_used_address(host: str, port: int) -> None:
+def _free_port(host: str, port: int) -> int:
+    """Return ``port`` if it can be bound, any free one if it is 0."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
+            return int(probe.getsockname()[1])
     except (OSError, OverflowError) as error:
         why = error.strerror if isinstance(error, OSError) else None
         raise AddressInUseError(host, port, (why or str(error)).lower()) from error

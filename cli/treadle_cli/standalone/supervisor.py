@@ -10,7 +10,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,8 +45,12 @@ class Child:
 class Supervisor:
     """Watches ``children``: started in their order, ended in the same order, the last one last."""
 
-    def __init__(self, children: Sequence[Child]) -> None:
-        self._children = children
+    def __init__(self, children: Iterable[Child]) -> None:
+        self._children = list(children)
+
+    def add(self, child: Child) -> None:
+        """Watch ``child`` too, and end it last."""
+        self._children.append(child)
 
     def start_due(self) -> None:
         """Start the children that do not run and have waited long enough."""

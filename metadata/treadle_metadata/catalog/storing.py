@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, RowMapping
+from sqlalchemy import Connection
 
 from treadle.document import DagDocument, loads
 from treadle.timetables.base import DagRunInfo, DataInterval
@@ -155,7 +155,7 @@ def _stored(connection: Connection, files: Sequence[ParsedFile]) -> dict[str, St
     return stored
 
 
-def _as_stored(row: RowMapping) -> Stored:
+def _as_stored(row: Mapping[str, Any]) -> Stored:
     start = row["last_interval_start"]
     return Stored(
         dag_id=row["dag_id"],

@@ -16,6 +16,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from treadle_metadata.errors import InvalidRequestError, NotFoundError
+from treadle_metadata.queries.surrogates import may_hold_halves, without_halves
 from treadle_metadata.queries.task_instances import get_instance, get_try
 
 CHUNK: Final = 1024 * 1024
@@ -97,11 +98,17 @@ def read_tail(path: Path, count: int) -> Chunk:
 
 
 def iterate(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield all lines of a log, chunk by chunk."""
+    """Yield all lines of a log."""
+    for lines in chunks(path):
+        yield from lines
+
+
+def chunks(path: Path) -> Iterator[list[dict[str, Any]]]:
+    """Yield all lines of a log, a chunk of them at a time."""
     offset = 0
     while True:
         chunk = read_chunk(path, offset)
-        yield from chunk.lines
+        yield chunk.lines
         if chunk.at_end or chunk.next_offset == offset:
             return
         offset = chunk.next_offset
@@ -114,7 +121,9 @@ def parsed(line: bytes) -> dict[str, Any]:
         content = json.loads(text)
     except (ValueError, RecursionError):
         return {"text": text}
-    return content if isinstance(content, dict) else {"text": text}
+    if not isinstance(content, dict):
+        return {"text": text}
+    return without_halves(content) if may_hold_halves(line) else content
 
 
 def require_try(try_number: int) -> int:

@@ -6,6 +6,7 @@ dictionaries of ``states`` do not have. It is off in ordinary production: it cos
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from sqlalchemy import Connection, text
@@ -25,7 +26,10 @@ BEGIN
 END $$
 """
 
-_TABLES: Final = {"dag_run": RUN_MOVES, "task_instance": TASK_MOVES}
+_TABLES: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
+    "dag_run": {str(old): frozenset(map(str, new)) for old, new in RUN_MOVES.items()},
+    "task_instance": {str(old): frozenset(map(str, new)) for old, new in TASK_MOVES.items()},
+}
 
 
 def set_recording(connection: Connection, *, on: bool) -> None:

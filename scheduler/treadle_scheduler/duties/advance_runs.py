@@ -90,5 +90,6 @@ def _write(
         for one in what.expand:
             expand(connection, run, graph, one, month=month, now=now)
     end_runs(connection, [run["id"] for run, _, what in decided if what.give_up], month=month, now=now)
-    for state in (RunState.SUCCESS, RunState.FAILED):
-        runs.finish(connection, [run["id"] for run, _, what in decided if what.finish is state], state, now=now)
+    for outcome in (RunState.SUCCESS, RunState.FAILED):
+        ended = [run["id"] for run, _, what in decided if what.finish is outcome]
+        runs.finish(connection, ended, outcome, now=now)

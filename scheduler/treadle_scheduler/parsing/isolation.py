@@ -1,7 +1,8 @@
 """What keeps user code away from credentials and from the rest of the machine, while a DAG file is parsed.
 
-The parent calls :func:`scrubbed_environment` for the zygote's exec; the zygote and its children call the others. No
-credential is ever in their memory or environment (case F17). Hard isolation is the container's job (design section 10).
+Called in the zygote and its children, which are exec'ed with a scrubbed environment: no credential is ever in their
+memory or environment (case F17). The parent counts their processes. Hard isolation is the container's job (design
+section 10).
 """
 
 from __future__ import annotations
@@ -9,29 +10,14 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
-from collections.abc import Iterable, Mapping
 from typing import Final
 
 _PR_CAPBSET_DROP: Final = 24
 _CAP_SYS_PTRACE: Final = 19
 _CAPABILITY_VERSION_3: Final = 0x20080522
 
-KEPT_PREFIXES: Final = ("TREADLE_VAR_", "TREADLE_CONN_")
-"""Variables and connections that a file may look up at its top level are given in the environment on purpose."""
-
 SPARE_BYTES: Final = 128 * 1024 * 1024
 """Address space beyond the file's limit, for reporting that the limit was reached."""
-
-
-def scrubbed_environment(environ: Mapping[str, str], secrets: Iterable[str]) -> dict[str, str]:
-    """Return ``environ`` without our settings, PostgreSQL's, and whatever holds one of ``secrets``."""
-    hidden = [secret for secret in secrets if len(secret) >= 4]
-    return {
-        name: value
-        for name, value in environ.items()
-        if (name.startswith(KEPT_PREFIXES) or not name.startswith(("TREADLE_", "PG")))
-        and not any(secret in value for secret in hidden)
-    }
 
 
 def drop_power_to_trace() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -46,7 +47,7 @@ def list_files(folder: str) -> dict[str, Seen] | None:
         except OSError:
             continue
         identity = (state.st_dev, state.st_ino)
-        if entry.is_file() and not (state.st_nlink == 1 and identity in identities):
+        if stat.S_ISREG(state.st_mode) and identity not in identities:
             identities.add(identity)
             found[path] = Seen(state.st_mtime_ns, state.st_size)
     return found

@@ -13,8 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from treadle.moments import moment_of
-from treadle.trigger_rules import TriggerRule
-from treadle.weight_rules import WeightRule
+from treadle.rules import TriggerRule, WeightRule
 from treadle.wording import did_you_mean
 
 if TYPE_CHECKING:

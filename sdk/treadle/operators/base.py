@@ -7,7 +7,6 @@ task's own process. Arguments and defaults: ``operators/arguments.py``; how one 
 from __future__ import annotations
 
 import importlib
-import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
@@ -19,12 +18,13 @@ from treadle.identifiers import checked_id
 from treadle.operators.arguments import CONVERTERS, DEFAULTS, Callback, Isolation, OperatorArguments
 from treadle.operators.construction import argument_names, constructing, group_for
 from treadle.params import ParamsDict
-from treadle.trigger_rules import TriggerRule
-from treadle.weight_rules import WeightRule
+from treadle.rules import TriggerRule, WeightRule
 from treadle.wording import shown
 from treadle.xcom_arg import XComArg, references_in
 
 if TYPE_CHECKING:
+    import logging
+
     from treadle.dags import DAG
     from treadle.operators.partial import OperatorPartial
     from treadle.task_groups import TaskGroup
@@ -211,7 +211,10 @@ class BaseOperator(Node):
     @property
     def log(self) -> logging.Logger:
         """The task's logger: what it writes goes to the attempt's log."""
-        return logging.getLogger(self.logger_name or f"treadle.task.{self.task_type}")
+        # Loaded on need: files are parsed far more often than tasks are run.
+        name = self.logger_name or f"treadle.task.{self.task_type}"
+        logger: logging.Logger = importlib.import_module("logging").getLogger(name)
+        return logger
 
     @property
     def upstream_list(self) -> list[BaseOperator]:

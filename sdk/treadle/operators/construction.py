@@ -8,11 +8,11 @@ parent keeps it. Order: explicit argument, operator's default_args, groups' from
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from treadle.authoring import current_dag, current_group
+from treadle.callables import Parameters, plain_function
 from treadle.errors import DagError, MissingArgumentError
 from treadle.operators.arguments import NAMES, PLACING
 from treadle.source import site_here
@@ -77,11 +77,13 @@ def argument_names(kind: type) -> frozenset[str]:
 
 
 def _parameters(init: Init) -> tuple[frozenset[str], tuple[str, ...]]:
-    parameters = list(inspect.signature(init).parameters.values())[1:]
-    named = [one for one in parameters if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)]
-    open_ended = any(one.kind is one.VAR_KEYWORD and "Unpack[" in str(one.annotation) for one in parameters)
-    names: Iterable[str] = {one.name for one in named} | (NAMES if open_ended else set())
-    return frozenset(names) - PLACING, tuple(one.name for one in named if one.default is one.empty)
+    plain = plain_function(init)
+    if plain is None:
+        return frozenset(), ()
+    parameters = Parameters(plain)
+    own = parameters.names[1:]
+    every = NAMES if "OperatorArguments" in str(plain.__annotations__.get("arguments")) else frozenset()
+    return frozenset(own) | every - PLACING, tuple(name for name in own if name not in parameters.defaults)
 
 
 def _owner(operator: BaseOperator, arguments: Mapping[str, Any]) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
+from types import CoroutineType, FunctionType, MethodType
 from typing import Any
 
+from treadle.callables import Parameters, plain_function
 from treadle.context_keys import CONTEXT_KEYS
 from treadle.errors import InvalidArgumentError
 from treadle.operators.base import BaseOperator
@@ -58,7 +59,7 @@ def call_function(
 ) -> Any:
     """Call ``function`` with its arguments and what it wants of the context; run a coroutine to its end."""
     result = function(*args, **keywords_for(function, args, kwargs, context))
-    if inspect.iscoroutine(result):
+    if isinstance(result, CoroutineType):
         # asyncio is a large import, and few tasks are coroutines.
         return importlib.import_module("asyncio").run(result)
     return result
@@ -68,19 +69,27 @@ def keywords_for(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], context: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the keyword arguments for ``function``: ``kwargs``, and what its parameters want of ``context``."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # a function in C without a signature
+    parameters = _parameters_of(function)
+    if parameters is None:
         return dict(kwargs)
-    positional = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-    taken = {one.name for one in positional[: len(args)]} | {
-        one.name for one in parameters if one.kind is one.POSITIONAL_ONLY
-    }
-    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+    taken = {*parameters.positional[: len(args)], *parameters.positional_only}
+    if parameters.takes_kwargs:
         return {**{name: value for name, value in context.items() if name not in taken}, **kwargs}
-    wanted = {one.name for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)} - taken
-    wanted = (wanted & CONTEXT_KEYS) - kwargs.keys()
+    wanted = (set(parameters.names) & CONTEXT_KEYS) - taken - kwargs.keys()
     return {**{name: context[name] for name in wanted if name in context}, **kwargs}
+
+
+def _parameters_of(function: Callable[..., Any]) -> Parameters | None:
+    """Return the parameters that a call fills; None for what is not written in Python."""
+    plain = plain_function(function)
+    if plain is not None:
+        return Parameters(plain)
+    method = function if isinstance(function, MethodType) else getattr(function, "__call__", None)  # noqa: B004
+    if isinstance(method, MethodType) and isinstance(method.__func__, FunctionType):
+        parameters = Parameters(method.__func__)
+        parameters.positional = parameters.positional[1:]
+        return parameters
+    return None
 
 
 def _shortened(value: object, most: int = 2_000) -> str:

@@ -63,11 +63,7 @@ class JinjaEngine:
             if expression is not None:
                 return self._value(expression)
         template = self._environment.from_string(text)
-        try:
-            return concat(template.root_render_func(template.new_context(self._names, shared=True)))
-        except Exception:
-            # Shows the template's own lines in the traceback.
-            self._environment.handle_exception()
+        return concat(template.root_render_func(template.new_context(self._names, shared=True)))
 
     def _value(self, expression: nodes.Expr) -> Any:
         body: list[nodes.Node] = [nodes.Assign(nodes.Name("result", "store"), expression, lineno=1)]
@@ -87,10 +83,21 @@ class JinjaEngine:
 
     @staticmethod
     def reason(error: TemplateError) -> str:
-        """Return what is wrong, with the line if it is known."""
-        if isinstance(error, TemplateSyntaxError):
-            return f"{error.message} (line {error.lineno} of the template)"
+        """Return what is wrong."""
         return error.message or shown(error)
+
+    @staticmethod
+    def line(error: Exception) -> int | None:
+        """Return the line of the template where ``error`` arose, if it arose in one."""
+        if isinstance(error, TemplateSyntaxError):
+            return error.lineno
+        found, frames = None, error.__traceback__
+        while frames is not None:
+            template = frames.tb_frame.f_globals.get("__jinja_template__")
+            # jinja2's own rewriting of the traceback would make every lazy value of the context.
+            found = template.get_corresponding_lineno(frames.tb_lineno) if template is not None else found
+            frames = frames.tb_next
+        return found
 
 
 def _only_expression(tree: nodes.Template) -> nodes.Expr | None:

@@ -66,10 +66,12 @@ class Renderer:
         try:
             return self.render(value)
         except Exception as error:
+            line = self._engine.line(error) if self._engine is not None else None
+            where = f"line {line} of its template" if line is not None else ""
             if self._engine is None or not self._engine.is_template_error(error):
-                error.add_note(f"while template field {name} of task {task_id} was rendered")
+                error.add_note(f"while template field {name} of task {task_id} was rendered{where and ': ' + where}")
                 raise
-            raise TemplateFieldError(task_id, name, self._engine.reason(error)) from error
+            raise TemplateFieldError(task_id, name, self._engine.reason(error) + (where and f" ({where})")) from error
 
     def render(self, value: Any) -> Any:
         """Return ``value`` rendered, through lists, tuples, dicts, sets and objects with ``template_fields``."""

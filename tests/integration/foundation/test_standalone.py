@@ -203,10 +203,14 @@ def test_what_a_daemon_leaves_behind_is_killed_at_the_end(begun: Standalone) -> 
     ("damage", "words"),
     [("postgres/data/global/pg_control", "ended at once"), ("secrets.toml", "holds no database_url")],
 )
-def test_a_damaged_home_gives_one_line_and_exit_code_1(begun: Standalone, damage: str, words: str) -> None:
+def test_a_damaged_home_gives_one_line_and_exit_code_1_and_no_daemon_runs(
+    begun: Standalone, damage: str, words: str
+) -> None:
     assert begun.stop() == 0
     (begun.home / damage).write_text("")
+    (begun.home / "pid.scheduler").unlink()
     assert words in Standalone(begun.home, begun.port).refusal()
+    assert not (begun.home / "pid.scheduler").exists(), "a daemon ran without a database"
 
 
 def test_a_home_that_is_a_file_gives_one_line(tmp_path: Path, port: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
 
 import jwt
 import pytest
@@ -54,7 +55,7 @@ def test_a_role_reaches_the_routes_of_its_permissions_and_no_others(
 
 def test_each_role_includes_the_one_before_it() -> None:
     ordered = [ROLES[role] for role in (Role.VIEWER, Role.USER, Role.OP, Role.ADMIN)]
-    assert all(lower <= higher for lower, higher in zip(ordered, ordered[1:], strict=False))
+    assert all(lower <= higher for lower, higher in pairwise(ordered))
     assert ROLES[Role.VIEWER] < ROLES[Role.USER] < ROLES[Role.OP]
 
 
@@ -86,7 +87,9 @@ def test_a_guessable_signing_key_refuses_to_start(settings: Settings, database: 
 def test_a_token_signed_with_another_installations_key_is_refused(
     admin: Client, settings: Settings, database: Database, clock: ManualClock
 ) -> None:
-    other = create_app(replace(settings, jwt_secret="another installation's key, as long as ours"), database, clock=clock)
+    other = create_app(
+        replace(settings, jwt_secret="another installation's key, as long as ours"), database, clock=clock
+    )
     with client_of(other) as client:
         client.token = admin.token
         assert client.get("/api/v2/dags").status_code == 401

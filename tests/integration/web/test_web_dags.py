@@ -23,24 +23,24 @@ def three_dags(database: Database, clock: ManualClock) -> None:
         install(connection, a_dag("gamma"), now=clock.now(), is_active=False)
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("", ["alpha", "beta"]),
-        ("?exclude_stale=false", ["alpha", "beta", "gamma"]),
-        ("?paused=true", ["alpha"]),
-        ("?tags=a&tags=b", ["alpha", "beta"]),
-        ("?tags=a&tags=b&tags_match_mode=all", ["alpha"]),
-        ("?owners=bob", ["beta"]),
-        ("?dag_id_pattern=ET", ["beta"]),
-        ("?dag_id_pattern=alp|bet", ["alpha", "beta"]),
-        ("?dag_id_prefix_pattern=al", ["alpha"]),
-        ("?order_by=-dag_id", ["beta", "alpha"]),
-        ("?limit=1&offset=1", ["beta"]),
-    ],
-)
-def test_dags_are_listed_and_filtered(admin: Client, three_dags: None, query: str, expected: list[str]) -> None:
-    assert [dag["dag_id"] for dag in admin.json(f"/api/v2/dags{query}")["dags"]] == expected
+LISTS = {
+    "": ["alpha", "beta"],
+    "?exclude_stale=false": ["alpha", "beta", "gamma"],
+    "?paused=true": ["alpha"],
+    "?tags=a&tags=b": ["alpha", "beta"],
+    "?tags=a&tags=b&tags_match_mode=all": ["alpha"],
+    "?owners=bob": ["beta"],
+    "?dag_id_pattern=ET": ["beta"],
+    "?dag_id_pattern=alp|bet": ["alpha", "beta"],
+    "?dag_id_prefix_pattern=al": ["alpha"],
+    "?order_by=-dag_id": ["beta", "alpha"],
+    "?limit=1&offset=1": ["beta"],
+}
+
+
+def test_dags_are_listed_and_filtered(admin: Client, three_dags: None) -> None:
+    listed = {query: [dag["dag_id"] for dag in admin.json(f"/api/v2/dags{query}")["dags"]] for query in LISTS}
+    assert listed == LISTS
 
 
 def test_the_total_counts_all_pages(admin: Client, three_dags: None) -> None:
@@ -52,7 +52,11 @@ def test_one_dag_has_airflows_fields(admin: Client, weather: str) -> None:
     dag = admin.json(weather)
     assert dag["dag_id"] == "weather"
     assert dag["tags"][0] == {"name": "daily", "dag_id": "weather", "dag_display_name": "weather"}
-    assert (dag["is_backfillable"], dag["timetable_periodic"], dag["has_task_concurrency_limits"]) == (True, True, False)
+    assert (dag["is_backfillable"], dag["timetable_periodic"], dag["has_task_concurrency_limits"]) == (
+        True,
+        True,
+        False,
+    )
     assert dag["max_active_runs"] == 16
     details = admin.json(f"{weather}/details")
     assert details["timezone"] == "UTC"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.support.web import Client
+from tests.support.web import Client, move
 
 from treadle_metadata import resources
 from treadle_metadata.audit import masked
@@ -35,17 +35,16 @@ def test_a_pool_is_made_changed_and_deleted(admin: Client) -> None:
     assert admin.post("/api/v2/pools", json={"name": "x", "slots": 1, "colour": 1}).status_code == 422
 
 
-def test_a_pool_tells_its_use_and_cannot_go_while_used(
-    admin: Client, weather: str, database: Database
-) -> None:
+def test_a_pool_tells_its_use_and_cannot_go_while_used(admin: Client, weather: str, database: Database) -> None:
     admin.post("/api/v2/pools", json={"name": "gpu", "slots": 4, "include_deferred": True})
     with database.begin() as connection:
-        execute(connection, "UPDATE task_instance SET pool = 'gpu', state = 'scheduled' WHERE map_index = 0")
-        execute(connection, "UPDATE task_instance SET pool = 'gpu', state = 'running', pool_slots = 2 WHERE map_index = 1")
-        execute(connection, "UPDATE task_instance SET pool = 'gpu', state = 'deferred' WHERE map_index = 2")
+        execute(connection, "UPDATE task_instance SET pool = 'gpu', pool_slots = greatest(map_index, 1)")
+        move(connection, "map_index >= 0", "scheduled")
+        move(connection, "map_index >= 1", "queued", "running")
+        move(connection, "map_index = 2", "deferred")
     pool = admin.json("/api/v2/pools/gpu")
     slots = {name: pool[f"{name}_slots"] for name in ("running", "scheduled", "deferred", "occupied", "open")}
-    assert slots == {"running": 2, "scheduled": 1, "deferred": 1, "occupied": 3, "open": 1}
+    assert slots == {"running": 1, "scheduled": 1, "deferred": 2, "occupied": 3, "open": 1}
     assert admin.delete("/api/v2/pools/gpu").status_code == 409
 
 
@@ -93,7 +92,11 @@ def test_a_connections_secrets_never_come_back(admin: Client, database: Database
     assert [answer.text for answer in answers if "c4n4ry" in answer.text] == []
     assert answers[2].json()["password"] == "***"
     with database.begin() as connection:
-        stored = [str(dict(row)) for table in ("connection", "variable", "audit_log") for row in rows(connection, f"SELECT * FROM {table}")]
+        stored = [
+            str(dict(row))
+            for table in ("connection", "variable", "audit_log")
+            for row in rows(connection, f"SELECT * FROM {table}")
+        ]
     assert stored
     assert not any("c4n4ry" in row for row in stored)
 
@@ -132,11 +135,15 @@ def test_a_bad_connection_is_refused(admin: Client, change: dict[str, object]) -
 def test_exports_can_be_imported_again(database: Database, settings: Settings) -> None:
     crypto = Crypto.of_setting(settings.fernet_key)
     with database.begin() as connection:
-        resources.import_variables(connection, {"a": "text", "b": {"x": 1}, "c": {"value": "v", "description": "d"}}, crypto=crypto)
+        resources.import_variables(
+            connection, {"a": "text", "b": {"x": 1}, "c": {"value": "v", "description": "d"}}, crypto=crypto
+        )
         variables = resources.export_variables(connection, crypto=crypto)
         assert variables == {"a": "text", "b": '{"x": 1}', "c": {"value": "v", "description": "d"}}
         uri = "my-type://ann:p%40ss@db:5432/shop?timeout=3"
-        resources.import_connections(connection, {"one": uri, "two": {"conn_type": "fs", "extra": {"path": "/"}}}, crypto=crypto)
+        resources.import_connections(
+            connection, {"one": uri, "two": {"conn_type": "fs", "extra": {"path": "/"}}}, crypto=crypto
+        )
         connections = resources.export_connections(connection, crypto=crypto)
         assert connections["one"] == {
             "conn_type": "my_type", "host": "db", "schema": "shop", "login": "ann", "password": "p@ss", "port": 5432,
@@ -186,14 +193,14 @@ def test_import_errors_and_warnings_are_listed(
         )
         execute(
             connection,
-            "INSERT INTO dag_warning (dag_id, kind, message, noticed_at) VALUES ('weather', 'pool', 'no such', %(now)s)",
+            "INSERT INTO dag_warning (dag_id, kind, message, noticed_at) VALUES ('weather', 'pool', 'none', %(now)s)",
             {"now": clock.now()},
         )
     (error,) = admin.json("/api/v2/importErrors")["import_errors"]
     assert (error["filename"], error["line"], error["stack_trace"]) == ("bad.py", 3, "Traceback")
     assert admin.json(f"/api/v2/importErrors/{error['import_error_id']}") == error
     (warning,) = admin.json("/api/v2/dagWarnings?dag_id=weather")["dag_warnings"]
-    assert (warning["warning_type"], warning["message"]) == ("pool", "no such")
+    assert (warning["warning_type"], warning["message"]) == ("pool", "none")
 
 
 def test_the_audit_log_is_filtered(admin: Client, weather: str) -> None:

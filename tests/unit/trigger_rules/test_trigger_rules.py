@@ -150,8 +150,7 @@ def test_fast_rules_do_not_wait_for_the_others() -> None:
         (
             "none_failed",
             ["failed", "running"],
-            "upstream_failed: of 2 upstream: 1 failed, 1 unfinished, "
-            "but all must finish, none may fail (none_failed)",
+            "upstream_failed: of 2 upstream: 1 failed, 1 unfinished, but all must finish, none may fail (none_failed)",
         ),
         (
             "one_success",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -55,14 +53,15 @@ def get_log(
         path = queries.log_path(connection, folder, dag_id, dag_run_id, task_id, map_index, try_number)
     streamed = NDJSON in request.headers.get("accept", "")
     if tail is not None:
-        lines = [line_shape(line) for line in queries.read_tail(path, tail).lines]
+        lines = queries.read_tail(path, tail).lines
         if streamed:
-            return StreamingResponse((json.dumps(line) + "\n" for line in lines), media_type=NDJSON)
-        return {"content": lines, "continuation_token": None}
+            return Response(_text(lines), media_type=NDJSON)
+        return {"content": [line_shape(line) for line in lines], "continuation_token": None}
     if streamed:
-        return StreamingResponse(_stream(path), media_type=NDJSON)
+        return StreamingResponse((_text(lines) for lines in queries.chunks(path)), media_type=NDJSON)
     if full_content:
-        return {"content": [line_shape(line) for line in queries.iterate(path)], "continuation_token": None}
+        content = [line_shape(line) for line in queries.iterate(path)]
+        return {"content": content, "continuation_token": None}
     chunk = queries.read_chunk(path, _offset(token))
     following = None if chunk.at_end else str(chunk.next_offset)
     return {"content": [line_shape(line) for line in chunk.lines], "continuation_token": following}
@@ -73,9 +72,8 @@ def line_shape(line: dict[str, Any]) -> dict[str, Any]:
     return {_NAMES.get(name, name): value for name, value in line.items()}
 
 
-def _stream(path: Path) -> Iterator[str]:
-    for line in queries.iterate(path):
-        yield json.dumps(line_shape(line)) + "\n"
+def _text(lines: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(line_shape(line)) + "\n" for line in lines)
 
 
 def _offset(token: str | None) -> int:

@@ -11,6 +11,7 @@ from pydantic import Field
 from treadle.xcom import to_plain
 from treadle_metadata.errors import InvalidRequestError
 from treadle_metadata.queries import xcoms as queries
+from treadle_metadata.queries.surrogates import may_hold_halves, without_halves
 from treadle_webserver.parameters import DagId, MapIndexQuery, Name, PageQuery, RunId, TaskId, Text, one_or_all, totals
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.resources import XComListShape, XComShape, xcom_entry_shape
@@ -64,4 +65,6 @@ def get_xcom_entry(
     with service.database.begin() as connection:
         row = queries.get_xcom(connection, dag_id, dag_run_id, task_id, xcom_key, map_index)
     value = to_plain(row["value"])
+    if may_hold_halves(row["value"]):
+        value = without_halves(value)
     return {**xcom_entry_shape(row), "value": json.dumps(value) if stringify else value}

@@ -1,0 +1,151 @@
+"""Real daemons for tests that kill them: a scheduler process with its runner host, on a database of the test's own."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bench import processes
+from tests.support.scheduling import install
+from tests.support.waiting import wait_until
+from treadle.document import DagDocument, TaskDocument
+from treadle_metadata import runs
+from treadle_metadata.connection import Database
+from treadle_metadata.statements import rows
+
+DAG_FILE = """
+import os
+import time
+from pathlib import Path
+
+from treadle import DAG, task
+
+with DAG("crash", max_active_tasks=1000, default_args={{"retries": 3, "retry_delay": 0}}):
+
+    @task
+    def count(number):
+        with open("{counts}", "a") as file:
+            file.write(f"{{number}}\\n")
+        time.sleep({seconds})
+        return number
+
+    for one in range({tasks}):
+        count.override(task_id=f"t{{one}}")(one)
+"""
+
+
+class Service:
+    """A scheduler process that can be killed and started again."""
+
+    def __init__(self, home: Path, database: Database, **environment: str) -> None:
+        self.home = home
+        self.database = database
+        self.counts = home / "counts"
+        self.counts.touch()
+        self.environment = {
+            **os.environ,
+            "TREADLE_HOME": str(home),
+            "TREADLE_DATABASE_URL": database.url,
+            "TREADLE_FERNET_KEY": "dHJlYWRsZS10ZXN0cy1vbmx5LWtleS0zMi1ieXRlcyE=",
+            "TREADLE_JWT_SECRET": "for tests only: a key of more than 32 characters",
+            "TREADLE_LEASE_SECONDS": "2",
+            "TREADLE_LEASE_RENEWAL_SECONDS": "0.5",
+            "TREADLE_HEARTBEAT_SECONDS": "0.5",
+            "TREADLE_TERMINATE_GRACE_SECONDS": "0.5",
+            "TREADLE_PARALLELISM": "8",
+            "TREADLE_RECORD_TRANSITIONS": "true",
+            **environment,
+        }
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def install(self, tasks: int, seconds: float = 0.0) -> None:
+        """Write a DAG file of counting tasks and store its version."""
+        source = DAG_FILE.format(counts=self.counts, tasks=tasks, seconds=seconds)
+        (self.home / "dags" / "crash.py").write_text(source)
+        documents = tuple(
+            TaskDocument(f"t{n}", operator="PythonOperator", retries=3, retry_delay_seconds=0) for n in range(tasks)
+        )
+        document = DagDocument("crash", tasks=documents, max_active_tasks=1000)
+        with self.database.begin() as connection:
+            install(connection, document, now=datetime.now(UTC), file="crash.py")
+            connection.exec_driver_sql(
+                "UPDATE dag_version SET file_hash = %(hash)s", {"hash": hashlib.sha256(source.encode()).hexdigest()}
+            )
+
+    def start(self) -> None:
+        """Start the scheduler."""
+        command = [sys.executable, "-m", "treadle_cli", "scheduler"]
+        with (self.home / "scheduler.log").open("ab") as log:
+            self.process = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
+
+    def kill(self) -> None:
+        """Kill the scheduler with SIGKILL."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        """End the scheduler in order."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(20)
+
+    def trigger(self) -> int:
+        """Make a run."""
+        with self.database.begin() as connection:
+            return int(runs.trigger_run(connection, "crash", now=datetime.now(UTC))["id"])
+
+    def select(self, sql: Any, **parameters: Any) -> list[Mapping[str, Any]]:
+        """Read from the database."""
+        with self.database.begin() as connection:
+            return list(rows(connection, sql, parameters))
+
+    def finished(self) -> int:
+        """Return how many instances have succeeded."""
+        return int(self.select("SELECT count(*) AS n FROM task_instance WHERE state = 'success'")[0]["n"])
+
+    def run_state(self) -> str:
+        """Return the newest run's state."""
+        return str(self.select("SELECT state FROM dag_run ORDER BY id DESC LIMIT 1")[0]["state"])
+
+    def wait_for_end(self, seconds: float = 60) -> None:
+        """Wait until the run has ended."""
+        wait_until(lambda: self.run_state() in ("success", "failed"), seconds)
+
+    def descendants(self, module: str) -> list[int]:
+        """Return the scheduler's descendants that run ``module``."""
+        assert self.process is not None
+        return [pid for pid in processes.tree(self.process.pid) if module in command_line(pid)]
+
+    def executions(self) -> dict[int, int]:
+        """Return how often each task's code has run."""
+        counted: dict[int, int] = {}
+        for line in self.counts.read_text().split():
+            counted[int(line)] = counted.get(int(line), 0) + 1
+        return counted
+
+
+def command_line(pid: int) -> str:
+    """Return a process's command line, or nothing when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+@contextmanager
+def service(home: Path, database: Database, **environment: str) -> Iterator[Service]:
+    """Yield a service; whatever of it is left is killed afterwards."""
+    one = Service(home, database, **environment)
+    try:
+        yield one
+    finally:
+        one.stop()
