@@ -48,7 +48,11 @@ class Installation:
         command = [sys.executable, "-m", "treadle_cli", "standalone", "--port", str(self.port)]
         self.log = (self.home / "bench.log").open("ab")
         self.process = subprocess.Popen(command, env=self.environment, stdout=self.log, stderr=self.log)
-        wait_for(self.is_healthy, 60)
+        try:
+            wait_for(self.is_healthy, 30)
+        except TimeoutError as error:
+            self.process.send_signal(signal.SIGINT)
+            raise RuntimeError(f"not healthy: {(self.home / 'bench.log').read_text()[-2000:]}") from error
         seconds = time.perf_counter() - began
         self.database = Database(settings_of.load(self.environment).database_url, application_name="bench")
         return seconds

@@ -57,6 +57,11 @@ def localised(moment: datetime | None, zone: str) -> datetime | None:
     return moment.replace(tzinfo=ZoneInfo(zone))
 
 
+def moment(text: str | None) -> datetime | None:
+    """Return the instant that a document holds as text."""
+    return None if text is None else datetime.fromisoformat(text)
+
+
 def _is_bare_date(value: str) -> bool:
     try:
         date.fromisoformat(value)

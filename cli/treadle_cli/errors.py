@@ -26,8 +26,6 @@ class CliError(Exception):
 class StoppedWaiting(CliError):
     """The user pressed Ctrl-C while a command waited."""
 
-    exit_code: Final = 130
-
 
 def sentence(error: Exception) -> str:
     """Return the line for ``error``: its own text if it is one of ours, else what broke and how to see where."""

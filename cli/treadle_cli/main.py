@@ -1,8 +1,8 @@
 """The program ``treadle``: the table of its commands, and how an error is told.
 
 Imports nothing but click, so that ``treadle --help`` and shell completion answer at once (a test lists what may be
-imported). Exit codes: 0 done, 1 failed, 2 wrong usage, 130
-waiting ended by Ctrl-C.
+imported). Exit codes: 0 done, 1 failed, 2 wrong usage,
+130 when Ctrl-C ended the waiting for something that goes on.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import click
 
 from treadle_cli import errors
 from treadle_cli.clicks import Entry, LazyGroup
+from treadle_cli.errors import StoppedWaiting
 
 _WORK: Final = "DAGs and their runs"
 _DRAWN_ON: Final = "What tasks draw on"
@@ -47,6 +48,10 @@ COMMANDS: Final = {
 }
 
 
+class _Stopped(click.ClickException):
+    exit_code = 130
+
+
 class Root(LazyGroup):
     """The outermost group: turns every error into one line on stderr, unless ``--debug`` asks for the traceback."""
 
@@ -59,9 +64,9 @@ class Root(LazyGroup):
         except Exception as error:
             if ctx.params.get("debug"):
                 raise
-            told = click.ClickException(errors.sentence(error))
-            told.exit_code = getattr(error, "exit_code", told.exit_code)
-            raise told from error
+            raise (_Stopped if isinstance(error, StoppedWaiting) else click.ClickException)(
+                errors.sentence(error)
+            ) from error
 
 
 @click.group(

@@ -27,12 +27,16 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Rows to print. ``columns`` are the keys that a table or plain text shows, in order; JSON and YAML show all."""
+    """Rows to print. ``columns`` are the keys that a table or plain text shows, in order; JSON and YAML show all.
+
+    A table that is too wide for the terminal leaves out the columns ``optional``, the first of them first.
+    """
 
     columns: tuple[str, ...]
     rows: Sequence[Row]
     empty: str = "Nothing to show."
     titles: Mapping[str, str] | None = None
+    optional: tuple[str, ...] = ()
 
     def title(self, column: str) -> str:
         """Return the heading of ``column`` in a table."""

@@ -105,10 +105,14 @@ class HostProcess:
             messages += self._buffer.feed(data)
         return messages
 
-    def end(self, seconds: float) -> int:
-        """Let go of the host, wait up to ``seconds`` for its end, then kill it; return its exit code."""
+    def hang_up(self) -> None:
+        """Close the conversation: the host ends everything below it, and itself."""
         with self._lock, contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
+
+    def end(self, seconds: float) -> int:
+        """Let go of the host, wait up to ``seconds`` for its end, then kill it; return its exit code."""
+        self.hang_up()
         try:
             code = self._process.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -27,6 +27,8 @@ class MemoryExecution:
         self.disowned: set[str] = set()
         """Attempts whose heartbeats are told that they are no longer theirs."""
         self.unreachable = False
+        self.asked_in_vain = threading.Event()
+        """Set once someone has met it unreachable."""
         self.poison = ""
         """A batch in which this text occurs raises ValueError, as a database refuses a bad value."""
         self.results: dict[str, Any] = {}
@@ -36,6 +38,7 @@ class MemoryExecution:
         """Keep a batch."""
         with self.changed:
             if self.unreachable:
+                self.asked_in_vain.set()
                 raise ExecutionUnavailable("it was switched off")
             if self.poison and self.poison in repr([one["xcoms"] for one in batch.finishes]):
                 raise ValueError(f"{self.poison} cannot be stored")
@@ -58,6 +61,7 @@ class MemoryExecution:
         """Return the prepared result."""
         with self.changed:
             if self.unreachable:
+                self.asked_in_vain.set()
                 raise ExecutionUnavailable("it was switched off")
             self.requests.append(request)
             self.changed.notify_all()

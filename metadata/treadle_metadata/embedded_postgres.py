@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -134,6 +135,10 @@ class EmbeddedPostgres:
             self._child.send_signal(signal.SIGQUIT)
             self._child.wait()
         self._child = None
+        if self.folder not in self.socket.parents:
+            # Ours alone, in the system's folder for temporary files; PostgreSQL has emptied it, unless it was killed.
+            with suppress(OSError):
+                self.socket.rmdir()
 
     @property
     def pid(self) -> int | None:

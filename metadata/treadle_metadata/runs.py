@@ -36,12 +36,13 @@ def trigger_run(
     note: str | None = None,
     triggered_by: str = "rest_api",
     user: str | None = None,
+    cron_style: str = "trigger",
     now: datetime,
 ) -> Mapping[str, Any]:
     """Make one manual run, queued, and wake the schedulers; return its row of ``dag_run``.
 
     ``conf`` is checked against the DAG's params. Without ``logical_date`` the run has none. ``run_after`` defaults to
-    now, the data interval to what the DAG's timetable says of a manual run.
+    now, the data interval to what the DAG's timetable says of a manual run, with the setting ``cron_style``.
 
     Raises:
         NotFoundError: there is no such DAG.
@@ -52,7 +53,8 @@ def trigger_run(
     checked_conf(document, conf or {})
     run_after = run_after or now
     if data_interval is None and logical_date is not None:
-        inferred: DataInterval = from_document(document.schedule).infer_manual_data_interval(run_after=logical_date)
+        timetable = from_document(document.schedule, default_style=cron_style)
+        inferred: DataInterval = timetable.infer_manual_data_interval(run_after=logical_date)
         data_interval = (inferred.start, inferred.end)
     new = {
         "dag_id": dag_id,

@@ -12,6 +12,8 @@ import threading
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from sqlalchemy.exc import OperationalError
+
 from treadle_scheduler.context import Context, Done, Duty
 from treadle_scheduler.duties.advance_runs import advance_runs
 from treadle_scheduler.duties.collect_reports import collect_reports
@@ -40,6 +42,9 @@ BEAT: Sequence[Duty] = (
 TIMED: frozenset[Duty] = frozenset({make_partitions, create_runs, rescue_lost, complete_backfills})
 """Duties that are not part of a task's way: run when their time has come or something outside changed, not at each wake."""
 
+OUTAGE = timedelta(seconds=1)
+"""How long to leave a database alone that does not answer."""
+
 
 class Loop:
     """Runs beats until it is stopped."""
@@ -67,7 +72,10 @@ class Loop:
         while not self._stopping:
             woken = self._woken.is_set()
             self._woken.clear()
-            wait = self.beat(woken=woken)
+            try:
+                wait = self.beat(woken=woken)
+            except OperationalError as error:
+                wait = self._after_an_outage(error)
             if wait > timedelta(0):
                 self._woken.wait(wait.total_seconds())
             else:
@@ -84,6 +92,13 @@ class Loop:
                 again |= done.again
                 woken |= done.count > 0
         return timedelta(0) if again else self._wait()
+
+    def _after_an_outage(self, error: OperationalError) -> timedelta:
+        """Forget the connections of a database that restarts; nothing was committed that is not there afterwards."""
+        log.warning("the database does not answer, trying again in %s s: %s", OUTAGE.total_seconds(), error.orig)
+        self.context.database.close()
+        self._look_everywhere = True
+        return OUTAGE
 
     def _is_due(self, duty: Duty, woken: bool) -> bool:
         due = self._due.get(duty)

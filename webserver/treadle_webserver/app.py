@@ -5,8 +5,11 @@ Called by ``main.run`` and by tests. It refuses to be made when a route lacks it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
+from typing import Final
 
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 
@@ -23,6 +26,9 @@ from treadle_webserver.routes import ROUTERS
 from treadle_webserver.service import Service
 from treadle_webserver.throttle import Throttle
 from treadle_webserver.tokens import Tokens
+
+THREADS: Final = 16
+"""Handlers that run at once: fewer than the database connections of ``main.run``, so none waits for one in vain."""
 
 
 def create_app(
@@ -43,6 +49,7 @@ def create_app(
         # The document is made from the code (``app.openapi()``), not served: nothing is open without a login.
         openapi_url=None,
         redirect_slashes=False,
+        lifespan=_lifespan,
         dependencies=[Depends(authorize)],
     )
     app.state.service = Service(
@@ -58,6 +65,12 @@ def create_app(
     errors.install(app)
     app.add_middleware(Limits)
     return app
+
+
+@asynccontextmanager
+async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
+    current_default_thread_limiter().total_tokens = THREADS
+    yield
 
 
 def routes_of(routers: Iterable[APIRouter]) -> Iterator[tuple[str, str]]:

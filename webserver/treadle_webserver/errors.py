@@ -21,6 +21,7 @@ _STATUS: dict[type[MetadataError], int] = {
     LimitError: 422,
 }
 _SHOWN = 200
+_UNIQUE_VIOLATION = "23505"
 
 
 def install(app: FastAPI) -> None:
@@ -68,8 +69,11 @@ async def _unstorable(_: Request, error: Exception) -> JSONResponse:
 
 
 async def _conflict(_: Request, error: Exception) -> JSONResponse:
-    constraint = getattr(getattr(getattr(error, "orig", None), "diag", None), "constraint_name", None)
-    return _answer(409, {"reason": "Unique constraint violation", "message": f"conflicts with {constraint}"})
+    cause = getattr(error, "orig", None)
+    constraint = getattr(getattr(cause, "diag", None), "constraint_name", None)
+    unique = getattr(cause, "sqlstate", None) == _UNIQUE_VIOLATION
+    reason = "Unique constraint violation" if unique else "Constraint violation"
+    return _answer(409, {"reason": reason, "message": f"what is stored already conflicts with it: {constraint}"})
 
 
 async def _database_away(_: Request, error: Exception) -> JSONResponse:

@@ -9,13 +9,11 @@ import logging
 import os
 import signal
 import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
 import uvicorn
-from sqlalchemy.exc import SQLAlchemyError
 
 from treadle_metadata import processes
 from treadle_metadata.clock import Clock, SystemClock
@@ -51,13 +49,13 @@ def run(settings: Settings, clock: Clock | None = None) -> None:
     try:
         app = create_app(settings, database, clock=clock)
         # Bound here, since uvicorn would end the process when it cannot.
-        with _listening(settings) as listener, _lease(database, settings, clock), _signals_end_quietly():
+        with _listening(settings) as listener, processes.Lease(database, KIND, clock, settings), _signals_end_quietly():
             config = uvicorn.Config(
                 app,
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                lifespan="off",
+                lifespan="on",
                 ws="none",
                 timeout_graceful_shutdown=_GRACE_SECONDS,
                 timeout_keep_alive=_KEEP_ALIVE_SECONDS,
@@ -75,8 +73,8 @@ def _listening(settings: Settings) -> socket.socket:
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else str(error)
         raise CannotListenError(settings.host, settings.port, why) from error
-    # Inherited by each connection. asyncio sets it only on sockets that name their protocol, which these do not; without
-    # it an answer's body waits 40 ms for the acknowledgement of its head.
+    # Inherited by each connection. asyncio sets it only on sockets that name their protocol, which these do not;
+    # without it an answer's body waits 40 ms for the acknowledgement of its head.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 
@@ -91,32 +89,3 @@ def _signals_end_quietly() -> Iterator[None]:
     finally:
         for name, handler in before.items():
             signal.signal(name, handler)
-
-
-@contextmanager
-def _lease(database: Database, settings: Settings, clock: Clock) -> Iterator[None]:
-    process_id = database.run(
-        lambda connection: processes.register(connection, KIND, clock.now(), settings.lease_seconds)
-    )
-    stopping = threading.Event()
-
-    def renew() -> None:
-        while not stopping.wait(settings.lease_renewal_seconds):
-            try:
-                database.run(
-                    lambda connection: processes.heartbeat(connection, process_id, clock.now(), settings.lease_seconds)
-                )
-            except SQLAlchemyError as error:
-                _LOG.warning("the lease could not be renewed, trying again: %s", error)
-
-    thread = threading.Thread(target=renew, name="lease", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stopping.set()
-        thread.join(_GRACE_SECONDS)
-        try:
-            database.run(lambda connection: processes.stop(connection, process_id, clock.now()))
-        except SQLAlchemyError as error:
-            _LOG.warning("the end could not be recorded: %s", error)

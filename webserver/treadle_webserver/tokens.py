@@ -62,7 +62,7 @@ class Tokens:
         Raises:
             InvalidTokenError: it is malformed, signed by someone else, or expired.
         """
-        if len(token) > _LONGEST_TOKEN:
+        if len(token) > _LONGEST_TOKEN or not token.isascii():
             raise InvalidTokenError("Invalid token")
         try:
             # The expiry is compared below, with the injected clock.

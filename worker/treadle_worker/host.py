@@ -189,8 +189,8 @@ class Host:
                 "attempt_id": attempt.id,
                 "task_instance_id": attempt.workload["task_instance_id"],
                 "month": attempt.workload["month"],
-                "op": message["op"],
-                "args": message["args"],
+                "op": message.get("op"),
+                "args": message.get("args"),
             }
         )
 
@@ -198,12 +198,8 @@ class Host:
         runner, attempt, question = self._questions.pop(message["id"])
         if runner.attempt is not attempt:
             return
-        result = message.get("result")
-        if result is not None and question["op"] == "get_connection":
-            masking.add_connection(result)
-        elif result is not None and question["op"] == "get_variable":
-            masking.add_variable(question["args"]["key"], result)
-        runner.reply({**message, "id": question["id"]})
+        _keep_secret(question, message.get("result"))
+        runner.reply({**message, "id": question.get("id")})
 
     def _beat(self) -> None:
         for attempt in self._attempts.values():
@@ -240,6 +236,14 @@ class Host:
         self._outgoing.flush()
         self._link.flush(self.grace_seconds)
         self._link.close()
+
+
+def _keep_secret(question: Message, result: object) -> None:
+    """Mask in raw output what a task is about to learn."""
+    if question.get("op") == "get_connection" and isinstance(result, dict):
+        masking.add_connection(result)
+    elif question.get("op") == "get_variable" and isinstance(result, str):
+        masking.add_variable(question["args"]["key"], result)
 
 
 def main(arguments: list[str]) -> int:

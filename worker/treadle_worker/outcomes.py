@@ -11,12 +11,15 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, TypeVar, cast, get_args
 
 from treadle_worker.protocol import AttemptError, ErrorKind, FinishReport, Outcome, Workload
 
+T = TypeVar("T")
+
 OUTCOMES: Final = frozenset(get_args(Outcome))
 ERROR_KINDS: Final = frozenset(get_args(ErrorKind))
+_LARGEST_NUMBER: Final = 2**53
 _LONGEST_MESSAGE: Final = 16 * 1024
 _LONGEST_TRACEBACK: Final = 256 * 1024
 
@@ -53,7 +56,7 @@ class Place:
 def report_of_child(workload: Workload, place: Place, message: Mapping[str, Any]) -> FinishReport:
     """Return the report of an attempt whose child sent ``message``; what it says about other attempts is ignored."""
     outcome, error = message.get("outcome"), message.get("error")
-    if outcome not in OUTCOMES:
+    if not isinstance(outcome, str) or outcome not in OUTCOMES:
         sentence = f"the task process reported the outcome {outcome!r}; expected one of {', '.join(sorted(OUTCOMES))}"
         return report_of_error(workload, place, _error("protocol", "BadReport", sentence))
     if error is not None:
@@ -63,9 +66,9 @@ def report_of_child(workload: Workload, place: Place, message: Mapping[str, Any]
     report["cpu_seconds"] = _number(message.get("cpu_seconds"), float)
     report["peak_rss_bytes"] = _number(message.get("peak_rss_bytes"), int)
     report["retry_delay_seconds"] = _number(message.get("retry_delay_seconds"), float)
-    report["xcoms"] = message.get("xcoms") or []
-    report["rendered_fields"] = message.get("rendered_fields")
-    report["rendered_map_index"] = message.get("rendered_map_index")
+    report["xcoms"] = [one for one in _only(message.get("xcoms"), list) or [] if isinstance(one, dict)]
+    report["rendered_fields"] = _only(message.get("rendered_fields"), dict)
+    report["rendered_map_index"] = _only(message.get("rendered_map_index"), str)
     return report
 
 
@@ -138,12 +141,18 @@ def _checked_error(error: Any) -> AttemptError:
         cast("ErrorKind", kind) if kind in ERROR_KINDS else "exception",
         str(error.get("type", "Exception")),
         str(error.get("message", "")),
-        error.get("traceback"),
+        _only(error.get("traceback"), str),
     )
 
 
 def _number(value: Any, kind: type) -> Any:
-    return kind(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return kind(value) if -_LARGEST_NUMBER < value < _LARGEST_NUMBER else None
+
+
+def _only(value: Any, kind: type[T]) -> T | None:
+    return value if isinstance(value, kind) else None
 
 
 def _report(workload: Workload, place: Place, outcome: Outcome, error: AttemptError | None) -> FinishReport:

@@ -143,8 +143,19 @@ def list_(dag_id: str | None, active: bool, output: str | None) -> None:
     def act(connection: Connection) -> list[dict[str, Any]]:
         return every(lambda page: questions.list_backfills(connection, page, dag_id=dag_id, active=active or None))
 
-    titles = {"dag_id": "DAG", "from_date": "from", "to_date": "to", "reprocess_behavior": "reprocess"}
-    show(Listing(_COLUMNS, in_database(act), "No backfills.", titles), output)
+    titles = {
+        "dag_id": "DAG",
+        "from_date": "from",
+        "to_date": "to",
+        "reprocess_behavior": "reprocess",
+        "is_paused": "paused",
+        "created_at": "created",
+        "completed_at": "completed",
+    }
+    show(
+        Listing(_COLUMNS, in_database(act), "No backfills.", titles, ("reprocess_behavior", "is_paused", "created_at")),
+        output,
+    )
 
 
 @backfill.command(examples=("treadle backfill pause 3",))
@@ -178,9 +189,11 @@ def _one_of(dag_id: str | None, dag_option: str | None) -> str:
 
 
 def _preview(made: backfills.Backfill, output: str | None) -> None:
-    columns = ("logical_date", "data_interval_start", "data_interval_end", "action", "reason")
+    rows = [asdict(one) for one in made.planned]
+    intervals = any(one.data_interval_start != one.data_interval_end for one in made.planned)
+    columns = ("logical_date", *(("data_interval_start", "data_interval_end") if intervals else ()), "action", "reason")
     titles = {"data_interval_start": "from", "data_interval_end": "to"}
-    show(Listing(columns, [asdict(one) for one in made.planned], "The schedule has no date in there.", titles), output)
+    show(Listing(columns, rows, "The schedule has no date in there.", titles), output)
 
 
 def _tell(dag_id: str, made: backfills.Backfill) -> None:

@@ -75,14 +75,14 @@ def get(conn_id: str, output: str | None) -> None:
 @click.option("--uri", help="All fields at once: type://login:password@host:port/schema?extra=value.")
 @click.option("--json", "as_json", help="All fields at once, as a JSON object.")
 @click.option("--type", "conn_type", help="What kind of system it is, such as postgres or http.")
-@click.option("--host")
-@click.option("--port", type=click.IntRange(0, 65535))
+@click.option("--host", help="Name or address of the machine.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Its port, if not the usual one.")
 @click.option("--schema", help="Name of the database or path.")
-@click.option("--login")
+@click.option("--login", help="Name of the account there.")
 @click.option("--password", help="Other users of this machine may see it; better: --password-stdin.")
 @click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
 @click.option("--extra", help="Further fields as a JSON object.")
-@click.option("--description")
+@click.option("--description", help="What it is for.")
 def set_(conn_id: str, uri: str | None, as_json: str | None, password_stdin: bool, **fields: Any) -> None:
     """Create the connection CONN_ID, or change the fields that are given and keep the others.
 

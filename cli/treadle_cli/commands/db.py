@@ -74,7 +74,7 @@ def shell(arguments: tuple[str, ...]) -> None:
 def _checked(connection: Connection) -> dict[str, Any]:
     migration.require_current(connection)
     ((server,),) = tuples(connection, "SHOW server_version")
-    return {"server": f"PostgreSQL {server}", "schema": migration.current(connection), "state": "success"}
+    return {"server": f"PostgreSQL {server}", "schema": migration.current(connection), "state": "ready"}
 
 
 def _psql() -> str:

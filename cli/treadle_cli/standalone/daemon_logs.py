@@ -24,12 +24,17 @@ class Lines(logging.Formatter):
         self._with_traceback = with_traceback
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of ``record``."""
-        if self._with_traceback or not record.exc_info:
+        """Return the text of ``record``: with its traceback, or in one line."""
+        if self._with_traceback:
             return super().format(record)
-        plain = logging.makeLogRecord(record.__dict__ | {"exc_info": None, "exc_text": None})
-        error = record.exc_info[1]
-        return super().format(plain) + (f": {error}" if error else "")
+        plain = logging.makeLogRecord(record.__dict__ | {"exc_info": None, "exc_text": None, "stack_info": None})
+        error = record.exc_info[1] if record.exc_info else None
+        lines = [_first_line(super().format(plain))] + ([_first_line(str(error))] if error else [])
+        return ": ".join(line for line in lines if line)
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def to_terminal(daemon: str, stream: TextIO, level: int) -> None:

@@ -62,6 +62,9 @@ def run(settings: Settings, host: str, port: int) -> None:
                 print("Stopping.", flush=True)
         finally:
             supervisor.stop()
+            if server is not None:
+                # It has ended already; this clears what it leaves outside of the home.
+                server.stop()
 
 
 def _start_database(settings: Settings, server: EmbeddedPostgres | None, supervisor: Supervisor) -> str | None:

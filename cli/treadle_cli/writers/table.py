@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import click
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from treadle_cli.output import Listing, Row, text
+
+_UNLIMITED: Final = 10_000
+_LEAST_WIDTH: Final = 12
 
 STATE_STYLES: Final = {
     "success": "green",
@@ -34,23 +39,45 @@ def write_listing(listing: Listing) -> None:
     if not listing.rows:
         click.echo(listing.empty, err=True)
         return
+    console = Console()
+    columns = list(listing.columns)
+    table = _table(listing, columns)
+    # Measured without a limit: how wide the table would like to be.
+    unlimited = console.options.update(width=_UNLIMITED)
+    for column in listing.optional:
+        if Measurement.get(console, unlimited, table).maximum <= console.width:
+            break
+        columns.remove(column)
+        table = _table(listing, columns)
+    console.print(table)
+
+
+def _table(listing: Listing, columns: Sequence[str]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
-    for index, column in enumerate(listing.columns):
-        numeric = all(_is_number(row.get(column)) for row in listing.rows)
+    for column in columns:
+        values = [row.get(column) for row in listing.rows]
+        numeric = all(value is None or _is_number(value) for value in values) and any(map(_is_number, values))
+        # A folded instant or state is hard to read; names and texts give way first.
+        whole = numeric or column.endswith("state") or any(isinstance(value, datetime) for value in values)
+        longest = max(len(text(value)) for value in values)
         table.add_column(
-            listing.title(column), justify="right" if numeric else "left", overflow="fold", no_wrap=index == 0
+            listing.title(column),
+            justify="right" if numeric else "left",
+            overflow="fold",
+            no_wrap=whole,
+            min_width=min(longest, _LEAST_WIDTH),
         )
     for row in listing.rows:
-        table.add_row(*(_cell(column, row.get(column)) for column in listing.columns))
-    Console().print(table)
+        table.add_row(*(_cell(column, row.get(column)) for column in columns))
+    return table
 
 
 def write_record(record: Row) -> None:
-    """Print two columns: the fields and their values."""
+    """Print two columns: the fields that have a value, and their values."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in record.items():
+    for name, value in ((name, value) for name, value in record.items() if value not in (None, "", [], (), {})):
         table.add_row(name.replace("_", " "), _cell(name, value))
     Console().print(table)
 

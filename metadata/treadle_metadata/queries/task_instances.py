@@ -168,6 +168,19 @@ def _missing_instance(connection: Connection, run: Mapping[str, Any], wanted: Ma
     return NotFoundError(where, f"{task_id}[{index}]")
 
 
+def state_counts(connection: Connection, run: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many instances of ``run`` (a row of ``queries.runs``) are in each state."""
+    found = rows(
+        connection,
+        """
+        SELECT state, count(*) AS number FROM task_instance
+        WHERE dag_run_id = %(id)s AND month = %(month)s GROUP BY state ORDER BY state
+        """,
+        {"id": run["id"], "month": run["month"]},
+    )
+    return {row["state"]: row["number"] for row in found}
+
+
 def list_tries(
     connection: Connection, instance: Mapping[str, Any], try_number: int | None = None
 ) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from treadle.timetables.base import DagRunInfo, DataInterval
+from treadle.timetables.factory import from_document
 from treadle_metadata import claims
 from treadle_metadata.identifiers import month_of
 from treadle_metadata.planning import next_due, plan_next_run, release_run_limits, runs_under_way
@@ -56,14 +57,20 @@ def _make(
     if info is None or info.run_after > now:
         plan_next_run(connection, graph.dag_id, last=last, following=info, at_limit=False)
         return 0
-    limit = dag["max_active_runs"] or context.settings.max_active_runs_per_dag
-    if busy >= limit:
+    if busy >= _run_limit(context, dag, graph):
         plan_next_run(connection, graph.dag_id, last=last, following=info, at_limit=True)
         return 0
     made = runs.insert_runs(connection, [scheduled_run(graph, info)], month=month_of(now), now=now)
     following = next_run(graph.document, last=info.data_interval, now=now, cron_style=style)
     plan_next_run(connection, graph.dag_id, last=info.data_interval, following=following, at_limit=False)
     return len(made)
+
+
+def _run_limit(context: Context, dag: Mapping[str, Any], graph: Graph) -> int:
+    """Return the most runs of a DAG under way at once: its own or the installation's, within its timetable's."""
+    limit: int = dag["max_active_runs"] or context.settings.max_active_runs_per_dag
+    of_timetable = from_document(graph.document.schedule, default_style=context.settings.cron_style).active_runs_limit
+    return limit if of_timetable is None else min(limit, of_timetable)
 
 
 def scheduled_run(graph: Graph, info: DagRunInfo) -> dict[str, Any]:

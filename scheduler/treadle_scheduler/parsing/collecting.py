@@ -1,14 +1,15 @@
 """From a DAG file's bytes to documents, in the parse child: runs the file, collects its DAGs, checks each.
 
-An error of one DAG leaves the file's other DAGs alone. A file with a digest that the parent does not know is run a
-second time: what then comes out differently is named as unstable (cases B11, G3). Errors are plain dicts, ready to be
-sent.
+An error of one DAG leaves the file's other DAGs alone. When a document differs from the stored one, or is new and looks
+as if it might move, the file is run a second time: what then comes out differently is named as unstable (cases B11, G3).
+Errors are plain dicts, ready to be sent.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 import time
 import traceback
@@ -23,6 +24,7 @@ from treadle.document import digest, to_json
 from treadle.errors import DagError
 from treadle.serialization import document_of, validate
 from treadle.timetables.factory import from_document
+from treadle_scheduler.parsing.inputs import modules_since
 from treadle_worker.loading import module_name
 
 Json = Any
@@ -31,7 +33,11 @@ Error = dict[str, Any]
 SECOND_RUN_SECONDS: Final = 1.0
 """A file that takes longer is not run twice; what moves with time shows when it is parsed again."""
 
-MOST_DOCUMENT_BYTES: Final = 32 * 1024 * 1024
+_MOVING: Final = re.compile(
+    rb"now\(|today\(|\btime\(|random|uuid|\bhash\(|\bid\(|getpid|\bset\(|object\(|^\s*(from|import)\s+(?!treadle|datetime)",
+    re.MULTILINE,
+)
+"""What a file that gives another document each time is likely to hold; any module but ours may hide such a thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,9 @@ def collect(source: Source, known: Mapping[str, str], cron_style: str) -> dict[s
     began = time.monotonic()
     found, errors = _documents(source, _run(source, code), cron_style)
     seconds = time.monotonic() - began
-    if seconds < SECOND_RUN_SECONDS and any(known.get(dag["dag_id"]) != dag["digest"] for dag in found):
+    changed = [dag for dag in found if known.get(dag["dag_id"]) != dag["digest"]]
+    doubtful = _MOVING.search(source.content) or any(dag["dag_id"] in known for dag in changed)
+    if changed and doubtful and seconds < SECOND_RUN_SECONDS:
         _compare(source, code, found, cron_style)
     return {"dags": found, "errors": errors}
 
@@ -84,7 +92,7 @@ def _run(source: Source, code: CodeType) -> list[tuple[DAG, str | None]]:
     spec = importlib.util.spec_from_file_location(name, source.path)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
-    before = set(sys.modules)
+    before = len(sys.modules)
     sys.modules[name] = module
     collection.begin()
     try:
@@ -92,18 +100,17 @@ def _run(source: Source, code: CodeType) -> list[tuple[DAG, str | None]]:
         dags = collection.collect(list(vars(module).values()))
     except BaseException as error:
         raise FileFailed(_error_of_run(source, error)) from None
-    origins = _origins(source, set(sys.modules) - before - {name})
+    origins = _origins(source, [one for one in modules_since(before) if one is not module])
     return [(dag, origins.get(id(dag))) for dag in dags]
 
 
-def _origins(source: Source, names: set[str]) -> dict[int, str]:
+def _origins(source: Source, modules: Sequence[ModuleType]) -> dict[int, str]:
     """Return the DAGs that are global names of other modules in the dags folder: the file merely imports them."""
     prefix = source.folder.rstrip(os.sep) + os.sep
     found: dict[int, str] = {}
-    for name in names:
-        module: ModuleType | None = sys.modules.get(name)
+    for module in modules:
         path = getattr(module, "__file__", None)
-        if module is not None and isinstance(path, str) and path.startswith(prefix):
+        if isinstance(path, str) and path.startswith(prefix):
             dags = (value for value in vars(module).values() if isinstance(value, DAG))
             found |= {id(dag): path[len(prefix) :] for dag in dags}
     return found

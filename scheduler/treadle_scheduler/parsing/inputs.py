@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import islice
+from types import ModuleType
 from typing import Any, Final
 
 MOST: Final = 2000
@@ -25,12 +27,21 @@ def state_of(path: str) -> list[int] | None:
     return [found.st_mtime_ns, found.st_size]
 
 
+def modules_since(count: int) -> list[ModuleType]:
+    """Return the modules imported since there were ``count``.
+
+    The older ones are not even looked at: that alone would copy a page of the zygote's for each of them.
+    """
+    return list(islice(reversed(sys.modules.values()), max(0, len(sys.modules) - count)))
+
+
 class Inputs:
     """Notes what is read below ``folder`` from :meth:`watch` on. Keys of ``read`` are paths relative to it."""
 
     def __init__(self, folder: str, own_path: str) -> None:
         self._prefix = folder.rstrip(os.sep) + os.sep
         self._own = own_path
+        self._modules_before = len(sys.modules)
         self.read: dict[str, list[int] | None] = {}
 
     def watch(self) -> None:
@@ -60,7 +71,7 @@ class Inputs:
 
     def of_modules(self) -> None:
         """Note the modules that were imported from the folder, compiled or not."""
-        for module in list(sys.modules.values()):
+        for module in modules_since(self._modules_before):
             path = getattr(module, "__file__", None)
             if isinstance(path, str) and path.startswith(self._prefix):
                 self._note(path)

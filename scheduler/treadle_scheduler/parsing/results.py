@@ -42,9 +42,12 @@ def _from_answer(
     dag_files: Collection[str],
     seconds: float,
 ) -> ParsedFile:
-    elsewhere = {name for name in dag_files if name != job.file}
-    dags = [dag for dag in answer.get("dags", ()) if dag["origin"] not in elsewhere]
-    errors = [error for error in answer.get("errors", ()) if error.get("origin") not in elsewhere]
+    def is_own(found: Mapping[str, Any]) -> bool:
+        origin = found.get("origin")
+        return origin is None or origin == job.file or origin not in dag_files
+
+    dags = [dag for dag in answer.get("dags", ()) if is_own(dag)]
+    errors = [error for error in answer.get("errors", ()) if is_own(error)]
     if "state" in answer:
         mtime_ns, size, digest = answer["state"]
         state = FileState(int(mtime_ns), int(size), str(digest), inputs_of(parser, answer.get("inputs")))

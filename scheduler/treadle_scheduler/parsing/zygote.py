@@ -14,6 +14,7 @@ import sys
 from treadle_scheduler.parsing import isolation
 from treadle_scheduler.parsing.child import serve
 from treadle_scheduler.parsing.config import ParseConfig
+from treadle_scheduler.parsing.warming import warm_up
 from treadle_worker.forker import Forker
 
 
@@ -26,6 +27,7 @@ def main(arguments: list[str]) -> None:
     sys.path.insert(0, config.dags_folder)
     # A cached module is recognised by whole seconds: an edit within the same second would go unseen.
     sys.dont_write_bytecode = True
+    warm_up(config.dags_folder)
     gc.collect()
     gc.freeze()
     Forker(control, {"child": lambda _, descriptors: serve(descriptors, config)}).serve()

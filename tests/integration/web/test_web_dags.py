@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from fastapi import FastAPI
 from tests.support.scheduling import a_dag, install
 from tests.support.web import Client
 
@@ -12,6 +13,7 @@ from treadle.document import TaskDocument
 from treadle_metadata import processes
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
+from treadle_webserver.permissions import TABLE
 
 
 @pytest.fixture
@@ -142,3 +144,11 @@ def test_health_follows_the_leases(anyone: Client, database: Database, clock: Ma
 
 def test_version_tells_the_version(anyone: Client) -> None:
     assert set(anyone.json("/api/v2/version")) == {"version", "git_version"}
+
+
+def test_the_openapi_document_names_every_route_once(app: FastAPI) -> None:
+    document = app.openapi()
+    named = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    assert named == {(method, path.replace(":path}", "}")) for method, path in TABLE}
+    ids = [one["operationId"] for methods in document["paths"].values() for one in methods.values()]
+    assert len(ids) == len(set(ids))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from tests.support.processes import processes_with
 from tests.support.waiting import wait_until
 
 from treadle_executors.conformance import make_workload
@@ -36,7 +37,8 @@ class Rig:
     def dag(self, code: str, file: str = "one.py") -> None:
         """Write a DAG file whose DAG is ``one``; ``code`` is the body of its ``with`` block."""
         body = textwrap.indent(textwrap.dedent(code), "    ")
-        head = f"import os, pathlib, signal, subprocess, sys, time\nfrom treadle import DAG, task\nHOME = {str(self.home)!r}\n"
+        head = f"import os, pathlib, signal, subprocess, sys, time\nfrom datetime import timedelta\nfrom treadle import DAG, task\nHOME = {str(self.home)!r}\n"
+        head += "LEFT = ['tail', '-f', HOME + '/dags/one.py']\n"
         self.file(head + f'with DAG("one"):\n{body}\n', file)
 
     def file(self, text: str, file: str = "one.py") -> None:
@@ -67,6 +69,10 @@ class Rig:
     def event(self) -> ExecutorEvent:
         """Wait for an event of the executor."""
         return wait_until(self.executor.events, 20)[0]
+
+    def left_behind(self) -> bool:
+        """Tell whether a process that a task started with ``LEFT`` still lives."""
+        return bool(processes_with(f"tail -f {self.home}"))
 
     def log(self, workload: Workload) -> list[dict[str, Any]]:
         """Return the lines of an attempt's log."""

@@ -112,6 +112,7 @@ def trigger_dag_run(dag_id: DagId, body: TriggerBody, actor: ActorOf, service: S
             note=checked_note(body.note),
             triggered_by="rest_api",
             user=actor.username,
+            cron_style=service.settings.cron_style,
             now=now,
         )
         detail = {"conf": body.conf} if body.conf else None
@@ -124,7 +125,7 @@ def trigger_dag_run(dag_id: DagId, body: TriggerBody, actor: ActorOf, service: S
             detail=detail,
             now=now,
         )
-        return run_shape(queries.get_run(connection, dag_id, made["run_id"]))
+        return run_shape(queries.with_names(connection, made))
 
 
 @router.get("/{dag_run_id}")

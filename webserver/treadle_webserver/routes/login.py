@@ -60,20 +60,23 @@ async def _credentials(request: Request) -> Credentials:
 def create_token(
     request: Request, credentials: Annotated[Credentials, Depends(_credentials)], service: ServiceOf
 ) -> TokenShape:
-    """Return a token for a name and a password; 401 if they are wrong, 429 after several wrong ones."""
+    """Return a token for a name and a password; 401 if they are wrong, 429 after several wrong ones, 503 in a crowd."""
     now = service.now()
-    key = (request.client.host if request.client else "", credentials.username)
-    wait = service.throttle.wait_seconds(key, now=now)
+    address = request.client.host if request.client else ""
+    wait = service.throttle.wait_seconds(address, credentials.username, now=now)
     if wait:
         raise HTTPException(429, f"too many failed logins; wait {wait} seconds", headers={"Retry-After": str(wait)})
-    with service.database.begin() as connection:
-        account = verify(connection, credentials.username, credentials.password)
-        if account is not None:
-            audit.record(connection, actor=account.username, event="login", now=now)
+    with service.throttle.place() as held:
+        if not held:
+            raise HTTPException(503, "too many logins at once; try again", headers={"Retry-After": "1"})
+        with service.database.begin() as connection:
+            account = verify(connection, credentials.username, credentials.password)
+            if account is not None:
+                audit.record(connection, actor=account.username, event="login", now=now)
     if account is None:
-        service.throttle.failed(key, now=now)
+        service.throttle.failed(address, credentials.username, now=now)
         raise HTTPException(401, "Invalid credentials", headers={"WWW-Authenticate": "Bearer"})
-    service.throttle.succeeded(key)
+    service.throttle.succeeded(address, credentials.username)
     return {"access_token": service.tokens.issue(Claim(account.username, account.token_version), now=now)}
 
 

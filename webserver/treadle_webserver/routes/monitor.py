@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api/v2", tags=["Monitor"])
 _LOG = logging.getLogger(__name__)
 
 SCHEDULER: Final = "scheduler"
-DAG_PROCESSOR: Final = "dag_processor"
+DAG_PROCESSOR: Final = "dag-processor"
 TRIGGERER: Final = "triggerer"
 _KINDS: Final = (SCHEDULER, DAG_PROCESSOR, TRIGGERER)
 

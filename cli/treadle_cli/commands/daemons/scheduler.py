@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from treadle_cli import edge
 from treadle_cli.clicks import Command
+from treadle_cli.commands.daemons.starting import prepared
 from treadle_scheduler import main
 
 
@@ -15,4 +15,4 @@ def scheduler() -> None:
 
     Any number may run at a time, on any machines.
     """
-    main.run(edge.settings())
+    main.run(prepared("scheduler"))

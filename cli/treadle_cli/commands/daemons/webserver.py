@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from treadle_cli import edge
 from treadle_cli.clicks import Command
+from treadle_cli.commands.daemons.starting import prepared
 from treadle_webserver import main
 
 
@@ -16,4 +16,4 @@ from treadle_webserver import main
 )
 def webserver(host: str | None, port: int | None) -> None:
     """Serve the REST API until stopped by Ctrl-C or SIGTERM."""
-    main.run(edge.settings(host=host, port=port))
+    main.run(prepared("webserver", host=host, port=port))

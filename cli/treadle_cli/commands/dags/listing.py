@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from treadle_cli import edge
 from treadle_cli.clicks import Command
 from treadle_cli.database import every, in_database
+from treadle_cli.edge import moment
 from treadle_cli.output import Listing, Row, output_option, show, show_record
 from treadle_metadata.queries import dags, runs
 from treadle_metadata.queries.conditions import Between
@@ -49,7 +50,7 @@ def list_(tags: tuple[str, ...], paused: bool | None, everything: bool, output: 
 
     columns = ("dag_id", "schedule", "is_paused", "next_run", "owners", "tags", "file")
     titles = {"dag_id": "DAG", "is_paused": "paused", "next_run": "next run"}
-    show(Listing(columns, in_database(act), _NO_DAGS, titles), output)
+    show(Listing(columns, in_database(act), _NO_DAGS, titles, ("file", "owners", "tags")), output)
 
 
 @click.command(cls=Command, examples=("treadle dags details daily_sales -o yaml",))
@@ -67,8 +68,8 @@ def details(dag_id: str, output: str | None) -> None:
             "max_active_runs": document.max_active_runs,
             "max_active_tasks": document.max_active_tasks,
             "catchup": document.catchup,
-            "start_date": document.start_date,
-            "end_date": document.end_date,
+            "start_date": moment(document.start_date),
+            "end_date": moment(document.end_date),
             "timezone": document.timezone,
             "params": {param.name: param.value for param in document.params},
             "tasks": [task.task_id for task in document.tasks],
@@ -107,7 +108,8 @@ def list_runs(
 
     columns = ("run_id", "state", "run_type", "logical_date", "started_at", "seconds", "triggered_by")
     titles = {"run_id": "run", "run_type": "type", "started_at": "started", "triggered_by": "by"}
-    show(Listing(columns, in_database(act), f"DAG {dag_id} has no such runs.", titles), output)
+    optional = ("triggered_by", "run_type", "started_at", "seconds")
+    show(Listing(columns, in_database(act), f"DAG {dag_id} has no such runs.", titles, optional), output)
 
 
 @click.command("list-import-errors", cls=Command, examples=("treadle dags list-import-errors",))

@@ -27,7 +27,9 @@ from treadle_cli.output import Listing, output_option, say, show
     ),
 )
 @click.argument("dag_id")
-@click.option("-n", "--num-executions", "number", type=click.IntRange(1, 10_000), default=5, show_default=True)
+@click.option(
+    "-n", "--num-executions", "number", type=click.IntRange(1, 10_000), default=5, show_default=True, help="How many."
+)
 @click.option("--after", type=edge.Moment(), help="Count from this moment instead of now.")
 @click.option("--timezone", "viewer", help="Your zone; default: TZ, else the setting timezone.")
 @file_option
@@ -44,21 +46,25 @@ def next_execution(
         dag.schedule,
         now=begin,
         start=begin,
-        end=_moment(dag.end_date),
+        end=edge.moment(dag.end_date),
         n=number,
-        earliest=_moment(dag.start_date),
+        earliest=edge.moment(dag.start_date),
         viewer_timezone=zone,
         default_style=settings.cron_style,
     )
-    columns = ["run_after", "dag_zone", "your_zone", "dst", "data_interval", "note"]
-    if not any(fire.note for fire in fires):
-        columns.remove("note")
     titles = {"run_after": "UTC", "dag_zone": dag.schedule.timezone, "your_zone": zone, "dst": "DST"}
-    if dag.schedule.timezone == zone:
-        columns.remove("your_zone")
-    show(Listing(tuple(columns), [_row(fire) for fire in fires], _nothing(dag), titles), output)
+    rows = [_row(fire) for fire in fires]
+    show(Listing(_columns(rows, dag.schedule.timezone, zone), rows, _nothing(dag), titles), output)
     if fires and len(fires) < number and dag.end_date:
         say(f"DAG {dag_id} ends at {dag.end_date}.")
+
+
+def _columns(rows: list[dict[str, Any]], dag_zone: str, your_zone: str) -> tuple[str, ...]:
+    """Return the columns that say something: a zone once, and no column without a value."""
+    columns = ["run_after"]
+    columns += ["dag_zone", "dst"] if dag_zone != "UTC" else []
+    columns += ["your_zone"] if your_zone not in ("UTC", dag_zone) else []
+    return (*columns, *(name for name in ("data_interval", "note") if any(row[name] for row in rows)))
 
 
 def _row(fire: Fire) -> dict[str, Any]:
@@ -82,10 +88,6 @@ def _local(moment: datetime) -> str:
 
 def _utc(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%d %H:%M")
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
 
 
 def _zone_of_environment() -> str | None:

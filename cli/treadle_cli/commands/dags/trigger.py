@@ -20,7 +20,7 @@ from treadle_cli.waiting import progress, until
 from treadle_metadata import audit
 from treadle_metadata.queries.dags import get_dag
 from treadle_metadata.queries.runs import get_run
-from treadle_metadata.queries.task_instances import InstanceFilter, list_instances
+from treadle_metadata.queries.task_instances import InstanceFilter, list_instances, state_counts
 from treadle_metadata.queries.versions import newest_document
 from treadle_metadata.runs import trigger_run
 from treadle_metadata.states import FINISHED, FINISHED_RUNS, RunState
@@ -82,6 +82,7 @@ def trigger(
             note=note,
             triggered_by="cli",
             user=edge.actor().removeprefix("cli:"),
+            cron_style=edge.settings().cron_style,
             now=now,
         )
         detail = {"conf": content}
@@ -140,11 +141,7 @@ def _say_run_id(run: Mapping[str, Any], output: str | None) -> None:
 
 def _look(connection: Connection, dag_id: str, run_id: str) -> _Seen:
     run = get_run(connection, dag_id, run_id)
-    wanted = InstanceFilter(dag_id=dag_id, run_id=run_id)
-    states: dict[str, int] = {}
-    for instance in every(lambda page: list_instances(connection, wanted, page)):
-        states[instance["state"]] = states.get(instance["state"], 0) + 1
-    return _Seen(run, states)
+    return _Seen(run, state_counts(connection, run))
 
 
 def _tell(run: Mapping[str, Any]) -> None:

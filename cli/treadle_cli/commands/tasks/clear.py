@@ -74,7 +74,10 @@ def clear(
     )
     selection = in_database(lambda connection: _narrowed(connection, selection, run, _Dates(start_date, end_date)))
     found = in_database(lambda connection: clearing.clear(connection, selection, dry_run=True, now=edge.now()))
-    show(Listing(_COLUMNS, [_row(one) for one in found], "There is nothing to clear.", {"run_id": "run"}), output)
+    columns = tuple(name for name in _COLUMNS if name != "map_index" or any(one["map_index"] >= 0 for one in found))
+    titles = {"run_id": "run", "task_id": "task", "map_index": "index"}
+    rows = [_row(one) for one in found]
+    show(Listing(columns, rows, "There is nothing to clear.", titles, ("logical_date",)), output)
     if not found or dry_run:
         return
     runs = len({one["dag_run_id"] for one in found})

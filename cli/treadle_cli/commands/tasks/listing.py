@@ -46,7 +46,10 @@ def states(dag_id: str, run: str | None, wanted_states: tuple[str, ...], output:
     def act(connection: Connection) -> tuple[Row, list[Row]]:
         found = find_run(connection, dag_id, run)
         wanted = InstanceFilter(dag_id=dag_id, run_id=found["run_id"], states=wanted_states)
-        return found, [_instance(row) for row in every(lambda page: list_instances(connection, wanted, page))]
+        rows = every(lambda page: list_instances(connection, wanted, page))
+        place = {task.task_id: index for index, task in enumerate(newest_document(connection, dag_id).tasks)}
+        rows.sort(key=lambda row: place.get(row["task_id"], len(place)))
+        return found, [_instance(row) for row in rows]
 
     found, rows = in_database(act)
     columns = list(_STATE_COLUMNS)

@@ -21,9 +21,13 @@ from treadle_metadata.connection import Database
 from treadle_metadata.queries import logs as questions
 from treadle_metadata.queries.task_instances import get_instance, get_try
 from treadle_metadata.settings import Settings
+from treadle_metadata.states import TaskState
 
 PAUSE: Final = 0.1
 """Seconds between two looks at a log that is followed."""
+
+_TO_COME: Final = (TaskState.NONE, TaskState.SCHEDULED, TaskState.RESTARTING)
+"""In these states the next try is still to come, although there may be older ones."""
 
 _COLOURS: Final = {"warning": "yellow", "error": "red", "critical": "red", "debug": "bright_black"}
 
@@ -64,9 +68,7 @@ def logs(
     instance = in_database(act)
     number = try_number or instance["try_number"]
     if number == 0:
-        raise CliError(
-            f"task {task_id!r} of run {instance['run_id']!r} has not been started yet: it is {_why(instance)}"
-        )
+        raise CliError(_nothing_yet(instance))
     path = in_database(lambda connection: _path(connection, settings, instance, number))
     if not path.exists():
         raise CliError(f"there is no log {path}: the try has not begun to write, or it ran on another machine")
@@ -76,10 +78,7 @@ def logs(
 def _follow(
     database: Database, settings: Settings, instance: Mapping[str, Any], try_number: int | None, *, raw: bool
 ) -> None:
-    number = try_number or database.run(lambda connection: _first_try(connection, instance))
-    while number == 0:
-        time.sleep(PAUSE)
-        number = database.run(lambda connection: _first_try(connection, instance))
+    number = try_number or _awaited_try(database, instance)
     path = database.run(lambda connection: _path(connection, settings, instance, number))
     offset = 0
     while True:
@@ -101,9 +100,24 @@ def _print_from(path: Path, offset: int, *, raw: bool) -> int:
         offset = chunk.next_offset
 
 
-def _first_try(connection: Connection, instance: Mapping[str, Any]) -> int:
+def _awaited_try(database: Database, instance: Mapping[str, Any]) -> int:
+    """Wait until a worker has a try of the instance, or there is none to come, and return its number."""
     known = (instance["dag_id"], instance["run_id"], instance["task_id"], instance["map_index"])
-    return int(get_instance(connection, *known)["try_number"])
+    told = False
+    while instance["state"] in _TO_COME:
+        if not told:
+            say(f"waiting for task {instance['task_id']} to start: it is {_why(instance)}")
+            told = True
+        time.sleep(PAUSE)
+        instance = database.run(lambda connection: get_instance(connection, *known))
+    if instance["try_number"] == 0:
+        raise CliError(_nothing_yet(instance))
+    return int(instance["try_number"])
+
+
+def _nothing_yet(instance: Mapping[str, Any]) -> str:
+    where = f"task {instance['task_id']!r} of run {instance['run_id']!r}"
+    return f"{where} was not started, so it has no log: it is {_why(instance)}"
 
 
 def _path(connection: Connection, settings: Settings, instance: Mapping[str, Any], number: int) -> Path:
