@@ -6,7 +6,7 @@ import getpass
 import os
 import sys
 from datetime import UTC, date, datetime, time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import click
@@ -29,7 +29,14 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class Moment(click.ParamType[datetime]):
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[datetime]
+else:
+    # Not generic in every version of click that we allow.
+    _ParamType = click.ParamType
+
+
+class Moment(_ParamType):
     """A date or time in ISO 8601; without an offset it stays naive, for ``localised`` to give it the DAG's zone."""
 
     name = "date"

@@ -18,7 +18,7 @@ from treadle.document import DagDocument
 from treadle.timetables.base import DagRunInfo, DataInterval, TimeRestriction
 from treadle.timetables.factory import from_document
 from treadle_metadata.clearing import Selection, clear
-from treadle_metadata.connection import WAKE, notify
+from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
 from treadle_metadata.identifiers import month_of
 from treadle_metadata.parameters import checked_conf
@@ -95,7 +95,7 @@ def create(
     _rerun(
         connection, dag_id, [existing[one.logical_date] for one in planned if one.action == "rerun"], backfill_id, now
     )
-    notify(connection, WAKE, "runs")
+    notify(connection, WAKE, RUNS)
     return Backfill(backfill_id, planned)
 
 
@@ -233,7 +233,7 @@ def set_paused(connection: Connection, backfill_id: int, paused: bool) -> None:
     )
     if not changed:
         raise NotFoundError("unfinished backfill", backfill_id)
-    notify(connection, WAKE, "runs")
+    notify(connection, WAKE, RUNS)
 
 
 def cancel(connection: Connection, backfill_id: int, *, now: datetime) -> None:

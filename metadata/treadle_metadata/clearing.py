@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from treadle.document import DagDocument
-from treadle_metadata.connection import TERMINATE, WAKE, notify
+from treadle_metadata.connection import RUNS, TERMINATE, WAKE, notify
 from treadle_metadata.errors import InvalidRequestError, shown
 from treadle_metadata.runs import newest_version
 from treadle_metadata.statements import rows
@@ -147,4 +147,4 @@ def _clear(
     finished = sorted({one["dag_run_id"] for one in found if one["run_state"] in ("success", "failed")})
     runs.requeue(connection, finished, now=now)
     runs.wake(connection, [(run, now) for run in sorted({one["dag_run_id"] for one in found})])
-    notify(connection, WAKE, "runs")
+    notify(connection, WAKE, RUNS)

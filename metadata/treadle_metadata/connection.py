@@ -19,6 +19,9 @@ from sqlalchemy.exc import DBAPIError
 WAKE: Final = "treadle_wake"
 """Channel that tells schedulers to look again; one notification per transaction, never one per row."""
 
+RUNS: Final = "runs"
+"""Payload of WAKE when runs or their tasks changed, and nothing of schedules, limits or DAGs."""
+
 TERMINATE: Final = "treadle_terminate"
 """Channel whose payload is the id of an attempt that must end."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from treadle_metadata.connection import TERMINATE, WAKE, notify
+from treadle_metadata.connection import RUNS, TERMINATE, WAKE, notify
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
 from treadle_metadata.planning import unfinished_instances
 from treadle_metadata.runs import find_run
@@ -39,7 +39,7 @@ def mark_run(connection: Connection, dag_id: str, run_id: str, state: str, *, no
         _end_instances(connection, run, TaskState(state), now=now)
         runs.finish(connection, [run["id"]], RunState(state), now=now)
         runs.wake_following(connection, [run["id"]], now=now)
-    notify(connection, WAKE, "runs")
+    notify(connection, WAKE, RUNS)
     return find_run(connection, dag_id, run_id)
 
 
@@ -74,7 +74,7 @@ def mark_instances(
             notify(connection, TERMINATE, str(attempt_id))
     runs.wake(connection, [(run["id"], now)])
     runs.wake_following(connection, [run["id"]], now=now)
-    notify(connection, WAKE, "runs")
+    notify(connection, WAKE, RUNS)
     return _instances(connection, run, task_id, map_indexes)
 
 

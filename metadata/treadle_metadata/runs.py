@@ -16,7 +16,7 @@ from treadle import document as documents
 from treadle.document import DagDocument
 from treadle.timetables.base import DataInterval
 from treadle.timetables.factory import from_document
-from treadle_metadata.connection import WAKE, notify
+from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
 from treadle_metadata.identifiers import checked_run_id, month_of
 from treadle_metadata.parameters import checked_conf
@@ -73,7 +73,7 @@ def trigger_run(
     made = runs.insert_runs(connection, [new], month=month_of(now), now=now)
     if not made:
         raise ConflictError(_conflict(new))
-    notify(connection, WAKE, "runs")
+    notify(connection, WAKE, RUNS)
     return made[0]
 
 

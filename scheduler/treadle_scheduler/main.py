@@ -20,7 +20,7 @@ from treadle_executors.registry import load_executor
 from treadle_executors.executor import Executor
 from treadle_metadata import processes
 from treadle_metadata.clock import Clock, SystemClock
-from treadle_metadata.connection import TERMINATE, Database
+from treadle_metadata.connection import RUNS, TERMINATE, Database
 from treadle_metadata.settings import Settings
 from treadle_metadata.transitions import recording
 from treadle_scheduler.context import Context
@@ -104,7 +104,7 @@ class Listener(threading.Thread):
                 if notice.channel == TERMINATE:
                     self._terminate(notice.payload)
                 else:
-                    self._loop.wake(everywhere=True)
+                    self._loop.wake(everywhere=notice.payload != RUNS)
 
     def _terminate(self, payload: str) -> None:
         with suppress(ValueError):

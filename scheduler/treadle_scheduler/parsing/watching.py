@@ -76,10 +76,12 @@ class Watcher:
             yield_on_timeout=True,
             ignore_permission_denied=True,
         ):
-            # What changed before the watch began is found by a listing.
-            if changes or first:
-                self._on_change(frozenset(path for _, path in changes) if not first else frozenset())
-            first = False
+            if first:
+                # What changed before the watch began is found by a listing.
+                self._on_change(frozenset())
+                first = False
+            if changes:
+                self._on_change(frozenset(path for _, path in changes))
             if not _is_same(self._folder, watched):
                 return
 

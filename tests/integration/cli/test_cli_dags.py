@@ -13,6 +13,7 @@ from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import DagDocument, ParamDocument, ScheduleDocument, TaskDocument
 from treadle_cli import waiting
+from treadle_cli.commands.tasks import logs as log_commands
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
 from treadle_worker.protocol import Workload
@@ -247,6 +248,29 @@ def test_logs_that_are_not_there_are_told(
         "tasks", "logs", "sales", "extract", "--try", "2"
     )
     assert "did you mean 'extract'?" in line.fails("tasks", "logs", "sales", "extrct")
+
+
+def test_follow_waits_for_a_try_that_is_still_to_come(
+    line: CommandLine,
+    sales: DagDocument,
+    scheduler: TestScheduler,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    log_of(line, settings, scheduler, "first try")
+    line.ok("tasks", "clear", "sales", "-t", "extract", "--yes")
+    looks: list[float] = []
+
+    def a_moment_later(seconds: float) -> None:
+        looks.append(seconds)
+        scheduler.clock.set(datetime.now(UTC))
+        scheduler.beats()
+
+    monkeypatch.setattr(log_commands.time, "sleep", a_moment_later)
+    result = line.run("tasks", "logs", "sales", "extract", "--follow")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "waiting for task extract to start: it is none" in result.stderr
+    assert len(looks) == 1
 
 
 def test_a_dry_backfill_lists_dates_in_the_zone_of_the_dag(line: CommandLine, sales: DagDocument) -> None:

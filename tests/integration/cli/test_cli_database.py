@@ -63,3 +63,10 @@ def test_info_names_server_and_schema(line: CommandLine) -> None:
     assert record["server"].startswith("PostgreSQL ")
     assert record["schema"] == migration.head()
     assert record["daemons"] == []
+
+
+@pytest.mark.parametrize("daemon", ["scheduler", "dag-processor", "webserver"])
+def test_a_daemon_refuses_a_database_of_another_schema(empty: CommandLine, daemon: str) -> None:
+    error = empty.fails(daemon)
+    assert "run: treadle db migrate" in error
+    assert error.count("\n") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -86,3 +87,27 @@ def test_markup_of_the_table_writer_in_a_value_is_shown_as_it_stands(capsys: pyt
 @pytest.mark.parametrize(("number", "words"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs")])
 def test_counts_agree_with_their_noun(number: int, words: str) -> None:
     assert counted(number, "run") == words
+
+
+def test_a_table_that_is_too_wide_leaves_out_what_is_optional_in_order(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listing = Listing(("name", "when", "by", "type"), [{"name": "n" * 20, "when": NOON, "by": "cli", "type": "manual"}])
+    listing = replace(listing, optional=("by", "type", "when"))
+    heads = {}
+    for width in (60, 52, 45, 30):
+        monkeypatch.setenv("COLUMNS", str(width))
+        heads[width] = _shown(capsys, "table", listing).splitlines()[0].split()
+    assert heads == {
+        60: ["name", "when", "by", "type"],
+        52: ["name", "when", "type"],
+        45: ["name", "when"],
+        30: ["name"],
+    }
+
+
+def test_a_table_never_breaks_an_instant(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert "2026-03-01 12:00:00Z" in _shown(
+        capsys, "table", Listing(("name", "when"), [{"name": "n" * 50, "when": NOON}])
+    )

@@ -158,9 +158,10 @@ def test_a_mapped_dict_gives_pairs_and_expand_kwargs_gives_arguments() -> None:
         def both(a: Any, b: Any = 0) -> Any:
             return [a, b]
 
-        pair.expand(x=up())
-        both.expand_kwargs([{"a": 1}, {"a": up(), "b": 2}])
-        both.override(task_id="far").expand_kwargs(up())
+        result = up()
+        pair.expand(x=result)
+        both.expand_kwargs([{"a": 1}, {"a": result, "b": 2}])
+        both.override(task_id="far").expand_kwargs(result)
     answers = Answers({"up": {"k": "v", "l": "w"}})
     assert returned(attempt(dag, "pair", answers, map_index=1, expand_index=[1])) == ("l", "w")
     assert returned(attempt(dag, "both", answers, map_index=1, expand_index=[1])) == [{"k": "v", "l": "w"}, 2]

@@ -25,7 +25,7 @@ from treadle_metadata.queries.versions import newest_document
 from treadle_metadata.runs import trigger_run
 from treadle_metadata.states import FINISHED, FINISHED_RUNS, RunState
 
-_FAILED: Final = ("failed", "upstream_failed")
+_MOST_TOLD: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +95,13 @@ def trigger(
     run, is_paused = in_database(act)
     if is_paused:
         say(f"DAG {dag_id} is paused: the run stays queued until `treadle dags unpause {dag_id}`.")
-    if not wait:
-        _print(run, output)
-        return
-    _say_run_id(run, output)
-    ended = wait_for_run(dag_id, run["run_id"], timeout)
+    if not output:
+        click.echo(run["run_id"])
+    if wait:
+        run = wait_for_run(dag_id, run["run_id"], timeout)
     if output:
-        show_record(run_row(ended), output)
-    ctx.exit(0 if ended["state"] == RunState.SUCCESS else 1)
+        show_record(run_row(run), output)
+    ctx.exit(1 if wait and run["state"] != RunState.SUCCESS else 0)
 
 
 def wait_for_run(dag_id: str, run_id: str, timeout: float | None) -> Mapping[str, Any]:
@@ -127,18 +126,6 @@ def wait_for_run(dag_id: str, run_id: str, timeout: float | None) -> Mapping[str
     return run
 
 
-def _print(run: Mapping[str, Any], output: str | None) -> None:
-    if output:
-        show_record(run_row(run), output)
-    else:
-        _say_run_id(run, output)
-
-
-def _say_run_id(run: Mapping[str, Any], output: str | None) -> None:
-    if not output:
-        click.echo(run["run_id"])
-
-
 def _look(connection: Connection, dag_id: str, run_id: str) -> _Seen:
     run = get_run(connection, dag_id, run_id)
     return _Seen(run, state_counts(connection, run))
@@ -150,11 +137,17 @@ def _tell(run: Mapping[str, Any]) -> None:
     if run["state"] == RunState.SUCCESS:
         return
     dag_id, run_id = run["dag_id"], run["run_id"]
-    wanted = InstanceFilter(dag_id=dag_id, run_id=run_id, states=_FAILED)
-    failed = in_database(lambda connection: every(lambda page: list_instances(connection, wanted, page), most=20))
-    for instance in (one for one in failed if one["state"] == "failed"):
+    wanted = InstanceFilter(dag_id=dag_id, run_id=run_id, states=("failed",))
+    failed, states = in_database(
+        lambda connection: (
+            every(lambda page: list_instances(connection, wanted, page), most=_MOST_TOLD),
+            state_counts(connection, run),
+        )
+    )
+    for instance in failed:
         index = f" --map-index {instance['map_index']}" if instance["map_index"] >= 0 else ""
         say(f"  task {instance['task_id']} failed: treadle tasks logs {dag_id} {instance['task_id']} {run_id}{index}")
-    behind = sum(one["state"] == "upstream_failed" for one in failed)
-    if behind:
-        say(f"  {counted(behind, 'task')} could not run because of that")
+    if states.get("failed", 0) > _MOST_TOLD:
+        say(f"  and {states['failed'] - _MOST_TOLD} more: treadle tasks states {dag_id} {run_id} --state failed")
+    if "upstream_failed" in states:
+        say(f"  {counted(states['upstream_failed'], 'task')} could not run because of that")

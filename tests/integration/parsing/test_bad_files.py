@@ -1,0 +1,150 @@
+"""Files that misbehave (the bad input of the issue): a clear error each, nothing else harmed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import pytest
+from tests.support.parsing import Parsed, dag_text, running
+from tests.support.waiting import wait_until
+
+from treadle_scheduler.parsing.isolation import processes_by_session
+from treadle_worker.system import children_of
+
+HEAD = "import os, signal, subprocess, sys, time\nfrom treadle import DAG\n"
+
+BAD: Mapping[str, tuple[str, str, int | None]] = {
+    # file: its text after the head, words of its error, its line
+    "syntax.py": ("def broken(:\n", "SyntaxError", 3),
+    "loop.py": ("x = 0\nwhile True:\n    x += 1\n", "after 1 s", None),
+    "stubborn.py": (
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "while True:\n    try:\n        time.sleep(60)\n    except BaseException:\n        pass\n",
+        "after 1 s",
+        6,
+    ),
+    "regex.py": ("import re\nre.match(r'(a+)+$', 'a' * 60 + 'b')\n", "after 1 s", None),
+    "memory.py": ("\nhoard = bytearray(2 * 1024 ** 3)\n", "more than 512 MB", 4),
+    "exits.py": ("os._exit(7)\n", "exit code 7", None),
+    "silent.py": ("os._exit(0)\n", "exit code 0", None),
+    "segfault.py": ("os.kill(os.getpid(), signal.SIGSEGV)\n", "11 (SIGSEGV)", None),
+    "killed.py": ("os.kill(os.getpid(), signal.SIGKILL)\n", "SIGKILL", None),
+    "sysexit.py": ("sys.exit('enough')\n", "sys.exit('enough')", 3),
+    "talks.py": ("for fd in range(3, 30):\n    try:\n        os.write(fd, b'x' * 99)\n    except OSError:\n        pass\n"
+                 "os._exit(0)\n", "talks.py", None),
+    "noise.py": ("for _ in range(1000):\n    os.write(1, b'noise' * 20_000)\nraise ValueError('after noise')\n",
+                 "after noise", 5),
+    "long_id.py": ("DAG('a' * 10_000)\n", "10000 characters", 3),
+    "nul_id.py": ("DAG('a\\0b')\n", "\\x00", 3),
+    "path_id.py": ("DAG('../../etc')\n", "'../../etc'", 3),
+    "emoji_id.py": ("DAG('\N{FIRE}')\n", "\\U0001f525", 3),
+    "huge_message.py": ("raise ValueError('x\\0' * 1_000_000)\n", "characters left out", 3),
+}  # fmt: skip
+
+
+@pytest.fixture
+def strict(parsed: Parsed) -> Parsed:
+    """Small limits."""
+    parsed.settings = replace(parsed.settings, parse_timeout_seconds=1.0, parse_memory_mb=512)
+    return parsed
+
+
+def test_every_bad_file_has_its_own_error_and_the_good_ones_are_there(strict: Parsed) -> None:
+    for name, (text, _, _) in BAD.items():
+        strict.write(name, HEAD + text)
+    strict.write("good.py", dag_text("good"))
+    with running(strict):
+        errors = {name: strict.wait_for_error(name) for name in BAD}
+        strict.wait_for_dag("good")
+        for name, (_, words, line) in BAD.items():
+            error = errors[name]
+            assert words in error["message"], error
+            assert error["message"].startswith(name), error
+            assert line is None or error["line"] == line, error
+            assert len(error["message"]) + len(error["stacktrace"]) < 200_000
+        assert "more than 512 MB" not in errors["loop.py"]["message"]
+        assert errors["loop.py"]["line"] in (4, 5)
+        assert "noise" in errors["noise.py"]["stacktrace"]
+        assert "bytes left out" in errors["noise.py"]["stacktrace"]
+        strict.write("good.py", dag_text("good", "description='still working'"))
+        strict.wait_for_dag("good", description="still working")
+    assert strict.select("SELECT dag_id FROM dag") == [{"dag_id": "good"}]
+
+
+def _sessions_with(mark: str) -> Iterator[int]:
+    for session, pids in processes_by_session().items():
+        for pid in pids:
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    if mark.encode() in file.read():
+                        yield session
+            except OSError:
+                continue
+
+
+def test_a_fork_bomb_is_killed_with_all_its_processes(strict: Parsed) -> None:
+    strict.settings = replace(strict.settings, parse_timeout_seconds=20.0)
+    # Bounded, so that a failing test harms nobody: no more than 600 processes, each for no more than 30 s.
+    strict.write(
+        "bomb.py",
+        HEAD + "for _ in range(600):\n    if os.fork() == 0:\n        time.sleep(30)\n        os._exit(0)\n"
+        "time.sleep(30)\nDAG('d')\n",
+    )
+    strict.write("good.py", dag_text("good"))
+    with running(strict, {"PATH": "/usr/bin:/bin", "MARK": "bomb-of-the-test"}):
+        strict.wait_for_error("bomb.py", "more than 200 processes")
+        strict.wait_for_dag("good")
+        # What is left is the zygote.
+        wait_until(lambda: len(set(_sessions_with("MARK=bomb-of-the-test"))) <= 1)
+
+
+def test_processes_that_a_file_leaves_behind_are_killed(strict: Parsed) -> None:
+    strict.write(
+        "a.py",
+        HEAD + "subprocess.Popen(['sleep', '1000'])\nsubprocess.Popen(['sleep', '1000'], start_new_session=True)\n"
+        "x = DAG('d')\n",
+    )
+    with running(strict, {"PATH": "/usr/bin:/bin", "MARK": "left-behind"}):
+        strict.wait_for_dag("d")
+        wait_until(lambda: len(set(_sessions_with("MARK=left-behind"))) <= 1)
+
+
+def test_a_slow_file_delays_no_other_and_its_costly_lines_are_named(parsed: Parsed) -> None:
+    """Case G1."""
+    parsed.write("slow.py", HEAD + "\ntime.sleep(0.8)\ndef work():\n    time.sleep(0.7)\nwork()\nslow = DAG('slow')\n")
+    with running(parsed):
+        parsed.write("quick.py", dag_text("quick"))
+        parsed.wait_for_dag("quick")
+        assert parsed.dag("slow") is None
+        row = parsed.wait_for_dag("slow")
+        assert row["parse_seconds"] >= 1.5
+        message = parsed.warnings("slow")["slow import"]
+        assert "line 4 (" in message
+        assert "line 7 (" in message
+        assert "line 6" not in message
+
+
+def test_a_zygote_that_is_killed_is_replaced(live: Parsed) -> None:
+    live.write("a.py", dag_text("a"))
+    live.wait_for_dag("a")
+    (zygote,) = (pid for pid in children_of(os.getpid()) if _is_zygote(pid))
+    os.kill(zygote, signal.SIGKILL)
+    live.write("a.py", dag_text("a", "description='new'"))
+    live.wait_for_dag("a", description="new")
+
+
+def _is_zygote(pid: int) -> bool:
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        return b"treadle_scheduler.parsing.zygote" in file.read()
+
+
+def test_a_document_that_the_database_refuses_harms_only_its_file(strict: Parsed) -> None:
+    strict.write("a.py", HEAD + "x = DAG('forged', description='ok')\nobject.__setattr__(x, 'max_active_runs', 2 ** 40)\n")
+    strict.write("good.py", dag_text("good"))
+    with running(strict):
+        assert "cannot be stored" in strict.wait_for_error("a.py")["message"]
+        strict.wait_for_dag("good")
+
