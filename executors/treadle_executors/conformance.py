@@ -21,7 +21,7 @@ from treadle_executors.memory_execution import MemoryExecution
 from treadle_metadata.settings import Settings
 from treadle_worker.protocol import Workload
 
-DAG_FILE = '''
+DAG_FILE = """
 import os, pathlib, time
 from treadle import DAG, task
 
@@ -43,7 +43,7 @@ with DAG("conformance"):
         raise ValueError("on purpose")
 
     quick(), waiting(), failing()
-'''
+"""
 
 _instances = itertools.count(1)
 
@@ -184,9 +184,7 @@ class ExecutorConformance:
         assert finish["error"] is not None
         assert finish["error"]["kind"] == "terminated"
 
-    def test_terminate_of_an_unknown_attempt_does_nothing(
-        self, executor: Executor, execution: MemoryExecution
-    ) -> None:
+    def test_terminate_of_an_unknown_attempt_does_nothing(self, executor: Executor, execution: MemoryExecution) -> None:
         executor.terminate(uuid4(), "nobody knows it")
         workload = make_workload("quick")
         executor.queue([workload])
@@ -246,9 +244,7 @@ class ExecutorConformance:
         assert finish["error"] is not None
         assert finish["error"]["kind"] == "terminated"
 
-    def test_it_adopts_what_it_holds_and_nothing_else(
-        self, executor: Executor, execution: MemoryExecution, settings: Settings
-    ) -> None:
+    def test_it_adopts_what_it_holds_and_nothing_else(self, executor: Executor, settings: Settings) -> None:
         workload = make_workload("waiting")
         executor.queue([workload])
         self.wait_until_running(settings, 1)

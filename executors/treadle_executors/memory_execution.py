@@ -70,7 +70,9 @@ class MemoryExecution:
     def wait_for_start(self, attempt_id: str, seconds: float = 20.0) -> StartReport:
         """Wait until the start of ``attempt_id`` is reported, and return the report."""
         with self.changed:
-            self._wait(lambda: attempt_id in {one["attempt_id"] for one in self.starts}, f"start of {attempt_id}", seconds)
+            self._wait(
+                lambda: attempt_id in {one["attempt_id"] for one in self.starts}, f"start of {attempt_id}", seconds
+            )
             return next(one for one in self.starts if one["attempt_id"] == attempt_id)
 
     def wait_for_finish(self, attempt_id: str, seconds: float = 20.0) -> FinishReport:

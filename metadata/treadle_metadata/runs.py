@@ -53,9 +53,7 @@ def trigger_run(
     checked_conf(document, conf or {})
     run_after = run_after or now
     if data_interval is None and logical_date is not None:
-        timetable = from_document(document.schedule, default_style=cron_style)
-        inferred: DataInterval = timetable.infer_manual_data_interval(run_after=logical_date)
-        data_interval = (inferred.start, inferred.end)
+        data_interval = _inferred_interval(document, logical_date, cron_style)
     new = {
         "dag_id": dag_id,
         "run_id": checked_run_id(run_id) if run_id is not None else _run_id(run_after),
@@ -75,6 +73,12 @@ def trigger_run(
         raise ConflictError(_conflict(new))
     notify(connection, WAKE, RUNS)
     return made[0]
+
+
+def _inferred_interval(document: DagDocument, logical_date: datetime, cron_style: str) -> tuple[datetime, datetime]:
+    timetable = from_document(document.schedule, default_style=cron_style)
+    inferred: DataInterval = timetable.infer_manual_data_interval(run_after=logical_date)
+    return inferred.start, inferred.end
 
 
 def newest_version(connection: Connection, dag_id: str) -> tuple[Mapping[str, Any], DagDocument]:

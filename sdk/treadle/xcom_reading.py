@@ -97,7 +97,7 @@ def _decode_dataclass(plain: dict[str, Any]) -> Any:
     values = {name: decode(item) for name, item in plain[VALUE].items()}
     if not isinstance(kind, type) or set(getattr(kind, "__dataclass_fields__", ())) != set(values):
         return values
-    made = object.__new__(kind)
+    made: Any = object.__new__(kind)
     for name, item in values.items():
         object.__setattr__(made, name, item)
     return made

@@ -15,19 +15,23 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from typing import Any
+from dataclasses import fields
+from typing import Any, Final
 
 from treadle.runtime.masking import MASKER
 from treadle.runtime.run_task import Limits, run_attempt
 from treadle.runtime.supervisor import AttemptResult
 from treadle_worker.child_supervisor import ChildSupervisor
 from treadle_worker.forker import LOST_HOST
-from treadle_worker.frames import FrameStream, Message
+from treadle_worker.frames import FrameStream, Message, encode
 from treadle_worker.loading import DagFileError, pick_dag
 from treadle_worker.output_streams import Capture
 from treadle_worker.protocol import Workload
 from treadle_worker.task_log import TaskLog, timestamp
+
+_RESULT: Final = tuple(field.name for field in fields(AttemptResult))
+CAPTURE: Final = Capture(TaskLog(os.devnull, MASKER.mask))
+"""What this process prints and logs; set up once, in the zygote, and inherited."""
 
 FindDags = Callable[[str], Mapping[str, Any]]
 """Gives the DAGs of a file: those imported before the fork (template), or imported now (fork of the zygote)."""
@@ -47,7 +51,10 @@ def serve_attempts(descriptors: list[int], find_dags: FindDags) -> None:
     while order is not None:
         if not order["go"] and stream.receive() is None:
             break
-        _run_one(stream, order, find_dags)
+        try:
+            run_one(stream, order, find_dags)
+        except OSError:
+            os._exit(LOST_HOST)
         order = None if order["last"] else stream.receive()
     if atexit._ncallbacks() != callbacks:
         atexit._run_exitfuncs()
@@ -60,15 +67,18 @@ def _reseed() -> None:
         random.seed()
 
 
-def _run_one(stream: FrameStream, order: Message, find_dags: FindDags) -> None:
+def run_one(stream: FrameStream, order: Message, find_dags: FindDags) -> None:
+    """Run the attempt of ``order`` and report its result.
+
+    Raises:
+        OSError: the result cannot be reported, since the socket was closed by the task or the host is gone.
+    """
     MASKER.clear()
-    log = TaskLog(order["log"], MASKER.mask)
-    capture = Capture(log)
+    CAPTURE.begin(order["log"])
     before = _usage()[0]
-    result = _attempt(stream, order, find_dags, log)
-    capture.end()
+    result = _attempt(stream, order, find_dags)
     cpu_seconds, peak = _usage()
-    facts = {
+    finish = {
         "kind": "finish",
         "attempt_id": order["workload"]["attempt_id"],
         "ended_at": timestamp(),
@@ -76,38 +86,38 @@ def _run_one(stream: FrameStream, order: Message, find_dags: FindDags) -> None:
         "peak_rss_bytes": peak,
     }
     try:
-        _send_result(stream, facts, result, log)
-    except OSError:
-        os._exit(LOST_HOST)
-    log.close()
-
-
-def _send_result(stream: FrameStream, facts: Message, result: AttemptResult, log: TaskLog) -> None:
-    try:
-        stream.send(facts | asdict(result))
+        frame = encode(finish | _plain(result))
     except (TypeError, ValueError, RecursionError) as error:
-        stream.send(facts | asdict(_failure("protocol", error, log, "the result of the attempt could not be sent: ")))
+        frame = encode(finish | _plain(_failure("protocol", error, "the result of the attempt could not be sent: ")))
+    CAPTURE.end()
+    stream.sock.sendall(frame)
 
 
-def _attempt(stream: FrameStream, order: Message, find_dags: FindDags, log: TaskLog) -> AttemptResult:
+def _plain(result: AttemptResult) -> Message:
+    return {name: getattr(result, name) for name in _RESULT}
+
+
+def _attempt(stream: FrameStream, order: Message, find_dags: FindDags) -> AttemptResult:
     workload: Workload = order["workload"]
     supervisor = ChildSupervisor(stream, workload)
     try:
         dag = pick_dag(find_dags(workload["file"]), workload["dag_id"], workload["file"])
         return run_attempt(dag, workload["task_id"], workload, supervisor, Limits(**order["limits"]))
     except DagFileError as error:
-        return _failure("import", error, log)
+        return _failure("import", error)
     except BaseException as error:
-        return _failure("protocol", error, log, "the task runtime itself failed: ")
+        return _failure("protocol", error, "the task runtime itself failed: ")
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if not order["last"]:
+            # The next attempt must not meet what this one left: an alarm, or an ignored SIGTERM.
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _failure(kind: str, error: BaseException, log: TaskLog, prefix: str = "") -> AttemptResult:
+def _failure(kind: str, error: BaseException, prefix: str = "") -> AttemptResult:
     text = "".join(traceback.format_exception(error))
     facts = {"kind": kind, "type": type(error).__name__, "message": f"{prefix}{error}", "traceback": text}
-    log.write("error", "treadle", facts["message"], exc=text)
+    CAPTURE.log.write("error", "treadle", facts["message"], exc=text)
     return AttemptResult(outcome="failed", error=facts)
 
 

@@ -19,7 +19,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, Final
 
-from treadle_worker.system import adopt_orphans, children_of, die_with_parent, kill_group
+from treadle_worker.system import adopt_orphans, children_of, kill_group
 
 ORDER_BYTES: Final = 16 * 1024
 CRASHED: Final = 70
@@ -33,6 +33,7 @@ Entry = Callable[[Order, list[int]], None]
 
 _MAX_DESCRIPTORS: Final = 4
 _ANCILLARY_BYTES: Final = socket.CMSG_SPACE(_MAX_DESCRIPTORS * 4)
+_RECEIVE_FLAGS: Final = socket.MSG_CMSG_CLOEXEC | socket.MSG_DONTWAIT
 _SECONDS_TO_END: Final = 2.0
 
 
@@ -53,7 +54,7 @@ def send_order(control: socket.socket, order: Order, descriptors: list[int]) -> 
 
 def receive_order(control: socket.socket) -> tuple[Order | None, list[int]]:
     """Return the next order and its descriptors (closed on exec), or None when the host is gone."""
-    data, ancillary, _, _ = control.recvmsg(ORDER_BYTES, _ANCILLARY_BYTES, socket.MSG_CMSG_CLOEXEC)
+    data, ancillary, _, _ = control.recvmsg(ORDER_BYTES, _ANCILLARY_BYTES, _RECEIVE_FLAGS)
     descriptors = array.array("i")
     for level, kind, content in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
@@ -77,7 +78,6 @@ class Forker:
         self._alarm, self._alarm_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._alarm_write, warn_on_full_buffer=False)
-        self._control.setblocking(False)
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         poll.register(self._alarm, select.POLLIN)
@@ -136,7 +136,8 @@ class Forker:
             self._control.close()
             os.setsid()
             if order["do"] == "child":
-                die_with_parent()
+                # What the task detaches becomes the child's own: only once the child is gone it is a left-over.
+                adopt_orphans()
             self._entries[order["do"]](order, descriptors)
             code = 0
         except BaseException:
@@ -176,10 +177,8 @@ class Forker:
 
     def report(self, message: dict[str, Any]) -> None:
         """Tell the host; a host that is gone shows as the end of the orders."""
-        self._control.setblocking(True)
         with contextlib.suppress(OSError):
             self._control.send(json.dumps(message).encode())
-        self._control.setblocking(False)
 
     def _end(self) -> None:
         deadline = time.monotonic() + _SECONDS_TO_END

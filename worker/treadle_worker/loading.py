@@ -7,10 +7,10 @@ depends on its path within the dags folder only, so that a class of it is the sa
 from __future__ import annotations
 
 import difflib
-import hashlib
 import importlib.util
 import os
 import sys
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -42,7 +42,7 @@ class LoadedFile:
 def module_name(file: str) -> str:
     """Return the name under which the DAG file ``file`` (relative to the dags folder) is imported."""
     stem = os.path.splitext(os.path.basename(file))[0]
-    return f"dag_file_{hashlib.sha1(file.encode(), usedforsecurity=False).hexdigest()[:10]}_{stem}"
+    return f"dag_file_{zlib.crc32(file.encode(errors='surrogateescape')):08x}_{stem}"
 
 
 def load_dag_file(file: str, dags_folder: str) -> LoadedFile:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeVar, cast, get_args
 
-from treadle_worker.protocol import AttemptError, ErrorKind, FinishReport, Outcome, Workload
+from treadle_worker.protocol import AttemptError, ErrorKind, FinishReport, Outcome, PushedXCom, Workload
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ def report_of_child(workload: Workload, place: Place, message: Mapping[str, Any]
     report["cpu_seconds"] = _number(message.get("cpu_seconds"), float)
     report["peak_rss_bytes"] = _number(message.get("peak_rss_bytes"), int)
     report["retry_delay_seconds"] = _number(message.get("retry_delay_seconds"), float)
-    report["xcoms"] = [one for one in _only(message.get("xcoms"), list) or [] if isinstance(one, dict)]
+    report["xcoms"] = [cast("PushedXCom", one) for one in _only(message.get("xcoms"), list) or [] if isinstance(one, dict)]
     report["rendered_fields"] = _only(message.get("rendered_fields"), dict)
     report["rendered_map_index"] = _only(message.get("rendered_map_index"), str)
     return report

@@ -101,19 +101,29 @@ class LogHandler(logging.Handler):
 
 
 class Capture:
-    """Directs this process's prints and logging to ``log`` until :meth:`end`."""
+    """Directs this process's prints and logging to ``log``.
+
+    It is set up in the zygote, so that a child finds everything in place and only names its file.
+    """
 
     def __init__(self, log: TaskLog) -> None:
+        self.log = log
         self._out = LogStream(log, "stdout", "info", 1)
         self._err = LogStream(log, "stderr", "error", 2)
+        self._handlers: list[logging.Handler] = [LogHandler(log)]
+
+    def begin(self, path: str) -> None:
+        """Write to ``path`` from now on, whatever the DAG file has made of logging and the streams."""
+        self.log.path = path
         sys.stdout, sys.stderr = self._out, self._err
-        root = logging.getLogger()
-        for handler in root.handlers[:]:
-            root.removeHandler(handler)
-        root.addHandler(LogHandler(log))
-        root.setLevel(logging.INFO)
+        root = logging.root
+        if root.handlers != self._handlers:
+            root.handlers = self._handlers[:]
+        if root.level != logging.INFO:
+            root.setLevel(logging.INFO)
 
     def end(self) -> None:
-        """Write unfinished lines."""
+        """Write unfinished lines, and close the file."""
         self._out.flush_rest()
         self._err.flush_rest()
+        self.log.close()

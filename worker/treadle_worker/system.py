@@ -12,7 +12,6 @@ import os
 import signal
 from typing import Final
 
-_PR_SET_PDEATHSIG: Final = 1
 _PR_SET_DUMPABLE: Final = 4
 _PR_SET_CHILD_SUBREAPER: Final = 36
 
@@ -23,12 +22,6 @@ def hide_memory() -> None:
     """Make this process unreadable for other processes of the same user (design section 10)."""
     if _prctl is not None:
         _prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-
-
-def die_with_parent() -> None:
-    """Have the kernel kill this process when its parent ends, however it ends."""
-    if _prctl is not None:
-        _prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
 def adopt_orphans() -> None:

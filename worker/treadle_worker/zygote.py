@@ -22,6 +22,7 @@ from treadle_worker.child import serve_attempts
 from treadle_worker.config import HostConfig
 from treadle_worker.forker import Forker, Order
 from treadle_worker.loading import DagFileError, LoadedFile, load_dag_file
+from treadle_worker.rehearsal import rehearse
 from treadle_worker.system import threads_of_this_process
 
 _STALE_CHECK_SECONDS: Final = 0.5
@@ -48,6 +49,7 @@ def main(arguments: list[str]) -> None:
 
         serve_attempts(descriptors, find_dags)
 
+    rehearse()
     gc.collect()
     gc.freeze()
     Forker(control, {"template": template, "child": child}).serve()

@@ -21,7 +21,7 @@ _STYLE: Final = """
     text { font: 13px ui-monospace, Menlo, Consolas, monospace; fill: #1c2733 }
     .operator { font-size: 10px; fill: #5b6b7b }
     .label { font-size: 11px; fill: #5b6b7b }
-    rect { fill: #eef3f8; stroke: #7d93a8; rx: 8 }
+    rect { fill: #eef3f8; stroke: #7d93a8 }
     path { fill: none; stroke: #7d93a8; stroke-width: 1.5 }
 """
 
@@ -52,7 +52,7 @@ def svg(dag: DagDocument) -> str:
             f"  <style>{_STYLE}  </style>",
             '  <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
             '<path d="M0 0 L8 4 L0 8 z" style="fill: #7d93a8; stroke: none"/></marker>',
-            f'  <rect width="{width:g}" height="{height:g}" style="fill: white; stroke: none; rx: 0"/>',
+            f'  <rect width="{width:g}" height="{height:g}" style="fill: white; stroke: none"/>',
             *_edges(plan, boxes),
             *_edge_labels(dag, boxes),
             *_tasks(tasks, boxes),
@@ -94,7 +94,7 @@ def _tasks(tasks: Mapping[str, TaskDocument], boxes: Mapping[str, _Box]) -> Iter
     for name, task in tasks.items():
         box = boxes[name]
         middle = box.x + box.width / 2
-        yield f'  <rect x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" height="{BOX_HEIGHT}"/>'
+        yield f'  <rect x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" height="{BOX_HEIGHT}" rx="8"/>'
         yield f'  <text x="{middle:g}" y="{box.y + 19:g}" text-anchor="middle">{escape(_label(task))}</text>'
         operator = f'<text class="operator" x="{middle:g}" y="{box.y + 34:g}" text-anchor="middle">'
         yield f"  {operator}{escape(task.operator)}</text>"

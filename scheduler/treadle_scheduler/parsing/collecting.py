@@ -1,8 +1,8 @@
 """From a DAG file's bytes to documents, in the parse child: runs the file, collects its DAGs, checks each.
 
 An error of one DAG leaves the file's other DAGs alone. When a document differs from the stored one, or is new and looks
-as if it might move, the file is run a second time: what then comes out differently is named as unstable (cases B11, G3).
-Errors are plain dicts, ready to be sent.
+as if it might move, the file is run a second time: what then comes out differently is named as unstable (cases B11,
+G3). Errors are plain dicts, ready to be sent.
 """
 
 from __future__ import annotations

@@ -13,7 +13,9 @@ import resource
 from typing import Final
 
 _PR_CAPBSET_DROP: Final = 24
-_CAP_SYS_PTRACE: Final = 19
+_TRACING: Final = (16, 17, 19, 21, 38, 39)
+"""CAP_SYS_MODULE, SYS_RAWIO, SYS_PTRACE, SYS_ADMIN, PERFMON, BPF: each of them opens other processes' memory."""
+
 _CAPABILITY_VERSION_3: Final = 0x20080522
 
 SPARE_BYTES: Final = 128 * 1024 * 1024
@@ -24,7 +26,7 @@ def drop_power_to_trace() -> None:
     """Give up root's right to look into other processes.
 
     The kernel then refuses this process, and its children, the memory and environment of every process that has more
-    rights, such as the DAG processor or a container's first process. Without root there is nothing to give up.
+    rights, such as the DAG processor or a container's first process. Who is not root has nothing to give up.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     if not hasattr(libc, "capset") or not hasattr(libc, "prctl"):
@@ -34,9 +36,11 @@ def drop_power_to_trace() -> None:
     sets = (ctypes.c_uint32 * 6)()
     if libc.capget(header, sets) != 0:
         return
-    libc.prctl(_PR_CAPBSET_DROP, _CAP_SYS_PTRACE, 0, 0, 0)
-    for index in range(3):
-        sets[index] &= ~(1 << _CAP_SYS_PTRACE)
+    for number in _TRACING:
+        libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
+        word, bit = divmod(number, 32)
+        for index in range(3 * word, 3 * word + 3):
+            sets[index] &= ~(1 << bit)
     libc.capset(header, sets)
 
 

@@ -31,7 +31,7 @@ class Watchdog:
         self._limit = limit_seconds
         self._on_timeout = on_timeout
         self._watched = _thread.get_ident()
-        # Held while the file runs. A bare lock and a bare thread: they cost a tenth of what threading's do, in each parse.
+        # Held while the file runs. A bare lock and thread cost a tenth of what threading's do, in each parse.
         self._running = _thread.allocate_lock()
         self._costs: dict[int, float] = {}
         self._began = time.monotonic()

@@ -75,7 +75,7 @@ class TaskInstance:
         self.end_date: datetime | None = None
         self.state = "running"
         self.dag_run = dag_run
-        self.task = task
+        self.task: BaseOperator = task
         self.context: Any = None
         self._dag = dag
         self._supervisor = supervisor

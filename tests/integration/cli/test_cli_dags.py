@@ -12,8 +12,6 @@ from tests.support.command_line import CommandLine
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import DagDocument, ParamDocument, ScheduleDocument, TaskDocument
-from treadle_cli import waiting
-from treadle_cli.commands.tasks import logs as log_commands
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
 from treadle_worker.protocol import Workload
@@ -127,7 +125,7 @@ def test_ctrl_c_ends_the_waiting_and_not_the_run(
     def interrupted(_seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(waiting.time, "sleep", interrupted)
+    monkeypatch.setattr("treadle_cli.waiting.time.sleep", interrupted)
     assert "stopped waiting; run r1 of DAG sales goes on" in line.fails(
         "dags", "trigger", "sales", "--run-id", "r1", "--wait", code=130
     )
@@ -168,7 +166,7 @@ def test_delete_takes_the_whole_history(line: CommandLine, sales: DagDocument, s
     assert [one["dag_id"] for one in line.json("dags", "list", "--all")] == ["kept"]
     with scheduler.database.begin() as connection:
         for table in ("dag_run", "task_instance", "task_attempt", "dag_version"):
-            assert len(rows(connection, f"SELECT 1 FROM {table}")) == 1, table  # type: ignore[arg-type]
+            assert len(rows(connection, f"SELECT 1 FROM {table}")) == 1, table
     assert line.json("tasks", "states", "kept", kept)[0]["state"] == "success"
 
 
@@ -219,7 +217,7 @@ def log_of(line: CommandLine, settings: Settings, scheduler: TestScheduler, *tex
     scheduler.beats()
     with scheduler.database.begin() as connection:
         (attempt,) = rows(connection, "SELECT * FROM task_attempt WHERE log_path LIKE '%%extract%%'")
-    path = settings.path("logs_folder") / attempt["log_path"]
+    path: Path = settings.path("logs_folder") / attempt["log_path"]
     path.parent.mkdir(parents=True)
     one = {"time": "2026-03-01T06:00:00.123456Z", "level": "info", "source": "stdout"}
     path.write_text("".join(json.dumps(one | {"text": text}) + "\n" for text in texts))
@@ -266,7 +264,7 @@ def test_follow_waits_for_a_try_that_is_still_to_come(
         scheduler.clock.set(datetime.now(UTC))
         scheduler.beats()
 
-    monkeypatch.setattr(log_commands.time, "sleep", a_moment_later)
+    monkeypatch.setattr("treadle_cli.commands.tasks.logs.time.sleep", a_moment_later)
     result = line.run("tasks", "logs", "sales", "extract", "--follow")
     assert (result.exit_code, result.stdout) == (0, "")
     assert "waiting for task extract to start: it is none" in result.stderr

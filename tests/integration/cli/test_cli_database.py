@@ -9,7 +9,6 @@ import psycopg
 import pytest
 from tests.support.command_line import CommandLine
 
-from treadle_cli.commands import db as db_commands
 from treadle_metadata import migration
 from treadle_metadata.connection import Database
 
@@ -47,7 +46,7 @@ def test_a_refused_login_is_told_without_the_password(line: CommandLine) -> None
 
 def test_shell_hands_the_password_over_unseen(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[tuple[str, list[str], dict[str, str]]] = []
-    monkeypatch.setattr(db_commands.os, "execve", lambda *arguments: called.append(arguments))
+    monkeypatch.setattr("treadle_cli.commands.db.os.execve", lambda *arguments: called.append(arguments))
     line.ok("db", "shell", "-c", "SELECT 1")
     ((program, words, environment),) = called
     url = line.environment["TREADLE_DATABASE_URL"]

@@ -33,8 +33,8 @@ BAD: Mapping[str, tuple[str, str, int | None]] = {
     "segfault.py": ("os.kill(os.getpid(), signal.SIGSEGV)\n", "11 (SIGSEGV)", None),
     "killed.py": ("os.kill(os.getpid(), signal.SIGKILL)\n", "SIGKILL", None),
     "sysexit.py": ("sys.exit('enough')\n", "sys.exit('enough')", 3),
-    "talks.py": ("for fd in range(3, 30):\n    try:\n        os.write(fd, b'x' * 99)\n    except OSError:\n        pass\n"
-                 "os._exit(0)\n", "talks.py", None),
+    "talks.py": ("for fd in range(3, 30):\n    try:\n        os.write(fd, b'x' * 99)\n    except OSError:\n"
+                 "        pass\nos._exit(0)\n", "talks.py", None),
     "noise.py": ("for _ in range(1000):\n    os.write(1, b'noise' * 20_000)\nraise ValueError('after noise')\n",
                  "after noise", 5),
     "long_id.py": ("DAG('a' * 10_000)\n", "10000 characters", 3),
@@ -142,7 +142,7 @@ def _is_zygote(pid: int) -> bool:
 
 
 def test_a_document_that_the_database_refuses_harms_only_its_file(strict: Parsed) -> None:
-    strict.write("a.py", HEAD + "x = DAG('forged', description='ok')\nobject.__setattr__(x, 'max_active_runs', 2 ** 40)\n")
+    strict.write("a.py", HEAD + "x = DAG('forged')\nx.max_active_runs = 2 ** 40\n")
     strict.write("good.py", dag_text("good"))
     with running(strict):
         assert "cannot be stored" in strict.wait_for_error("a.py")["message"]

@@ -79,7 +79,9 @@ def test_many_short_shared_attempts_need_few_processes(rig: Rig) -> None:
     assert max(pids.count(pid) for pid in set(pids)) <= SHARED_BATCH
 
 
-def test_a_child_sees_no_credential_of_ours(rig: Rig, make_rig: Callable[..., Rig], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_sees_no_credential_of_ours(
+    rig: Rig, make_rig: Callable[..., Rig], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TREADLE_DATABASE_URL", "postgresql://treadle:hidden@db/treadle")
     monkeypatch.setenv("COPY_OF_IT", "postgresql://treadle:hidden@db/treadle")
     monkeypatch.setenv("OF_THE_USER", "visible")

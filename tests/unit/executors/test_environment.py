@@ -6,7 +6,9 @@ from treadle_executors.environment import scrubbed, secrets_of
 from treadle_metadata.settings import Settings
 
 SETTINGS = Settings(
-    database_url="postgresql://treadle:p%40ssword@db/treadle", fernet_key="newest-key,older-key", jwt_secret="signing-secret"
+    database_url="postgresql://treadle:p%40ssword@db/treadle",
+    fernet_key="newest-key,older-key",
+    jwt_secret="signing-secret",
 )
 
 

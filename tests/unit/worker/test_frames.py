@@ -18,7 +18,9 @@ plain = st.recursive(
 
 
 @given(st.lists(st.fixed_dictionaries({"kind": st.text(), "value": plain}), max_size=5), st.data())
-def test_messages_arrive_whole_and_in_order_however_the_stream_is_cut(messages: list[dict[str, Any]], data: Any) -> None:
+def test_messages_arrive_whole_and_in_order_however_the_stream_is_cut(
+    messages: list[dict[str, Any]], data: Any
+) -> None:
     stream = b"".join(encode(message) for message in messages)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
     buffer, received = FrameBuffer(), []
