@@ -11,7 +11,7 @@ import sys
 
 import bench
 
-NOT_BENCHMARKS = {"__main__", "hosts", "installation", "instant", "processes", "report"}
+NOT_BENCHMARKS = {"__main__", "documents", "hosts", "installation", "instant", "processes", "report"}
 
 
 def names() -> list[str]:

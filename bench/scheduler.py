@@ -8,15 +8,12 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import insert
-
+from bench.documents import install
 from bench.instant import InstantExecutor
 from bench.report import progress, report
-from treadle import document as documents
 from treadle.document import DagDocument, TaskDocument
 from treadle_metadata import migration, runs
 from treadle_metadata.clock import SystemClock
@@ -24,7 +21,6 @@ from treadle_metadata.connection import Database
 from treadle_metadata.embedded_postgres import EmbeddedPostgres
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
-from treadle_metadata.tables import dag, dag_version
 from treadle_scheduler.context import Context
 from treadle_scheduler.loop import Loop
 
@@ -42,9 +38,13 @@ def main(options: list[str]) -> None:
         database = Database(server.url("postgres"))
         migration.migrate(database.url, datetime.now(UTC))
         settings = Settings(
-            home=Path(folder), database_url=database.url, parallelism=10_000, max_active_runs_per_dag=10_000,
-            max_active_tasks_per_dag=10_000, executor="instant",
-        )  # fmt: skip
+            home=Path(folder),
+            database_url=database.url,
+            parallelism=10_000,
+            max_active_runs_per_dag=10_000,
+            max_active_tasks_per_dag=10_000,
+            executor="instant",
+        )
         for shape in shapes:
             seconds, statements = measure(database, settings, shape, chosen.runs, chosen.tasks)
             figures[f"{shape}_instances_per_s"] = chosen.runs * chosen.tasks / seconds
@@ -61,9 +61,9 @@ def measure(database: Database, settings: Settings, shape: str, number: int, tas
     document = shaped(shape, tasks)
     with database.begin() as connection:
         execute(connection, "UPDATE slot_pool SET slots = -1")
-        _install(connection, document)
+        install(connection, document, now=clock.now())
     executor = InstantExecutor(database, settings)
-    loop = Loop(Context(database, clock, replace(settings), {"instant": executor}))
+    loop = Loop(Context(database, clock, settings, {"instant": executor}))
     executor.start(loop.wake)
     loop.beat()
     before = _transactions(database)
@@ -88,26 +88,6 @@ def shaped(shape: str, tasks: int) -> DagDocument:
         upstream = tuple(sorted(f"t{one}" for one in range((layer - 1) * width, layer * width))) if layer else ()
         made.append(TaskDocument(task_id=f"t{number}", operator="PythonOperator", upstream=upstream))
     return DagDocument(dag_id=f"bench_{shape}", tasks=tuple(made))
-
-
-def _install(connection: object, document: DagDocument) -> None:
-    now = datetime.now(UTC)
-    version = connection.execute(  # type: ignore[attr-defined]
-        insert(dag_version)
-        .values(
-            dag_id=document.dag_id,
-            number=1,
-            hash=documents.digest(document),
-            document=documents.to_json(document),
-            code="",
-            file_hash="",
-            created_at=now,
-        )  # fmt: skip
-        .returning(dag_version.c.id)
-    ).scalar_one()
-    connection.execute(  # type: ignore[attr-defined]
-        insert(dag).values(dag_id=document.dag_id, file="f.py", version_id=version, is_paused=False, created_at=now)
-    )
 
 
 def _unfinished(database: Database) -> int:

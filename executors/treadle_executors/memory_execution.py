@@ -6,7 +6,7 @@ Part of the package, since third parties that inherit ``conformance`` need it to
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, cast
 
 from treadle_executors.execution_api import Answers, Batch, ExecutionUnavailable
 from treadle_worker.protocol import FinishReport, Heartbeat, Request, StartReport
@@ -70,10 +70,11 @@ class MemoryExecution:
     def wait_for_start(self, attempt_id: str, seconds: float = 20.0) -> StartReport:
         """Wait until the start of ``attempt_id`` is reported, and return the report."""
         with self.changed:
-            self._wait(
-                lambda: attempt_id in {one["attempt_id"] for one in self.starts}, f"start of {attempt_id}", seconds
-            )
-            return next(one for one in self.starts if one["attempt_id"] == attempt_id)
+            self._wait(lambda: self._start_of(attempt_id) is not None, f"start of {attempt_id}", seconds)
+            return cast("StartReport", self._start_of(attempt_id))
+
+    def _start_of(self, attempt_id: str) -> StartReport | None:
+        return next((one for one in self.starts if one["attempt_id"] == attempt_id), None)
 
     def wait_for_finish(self, attempt_id: str, seconds: float = 20.0) -> FinishReport:
         """Wait until the end of ``attempt_id`` is reported, and return the report."""

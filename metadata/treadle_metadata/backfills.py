@@ -23,8 +23,8 @@ from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFound
 from treadle_metadata.identifiers import month_of
 from treadle_metadata.parameters import checked_conf
 from treadle_metadata.runs import newest_version
-from treadle_metadata.states import RunState
 from treadle_metadata.statements import execute, rows
+from treadle_metadata.states import RunState
 from treadle_metadata.transitions import runs
 
 MOST_RUNS: Final = 10_000

@@ -13,7 +13,7 @@ from treadle.timetables.factory import from_document
 
 
 def next_run(document: DagDocument, *, last: DataInterval | None, now: datetime, cron_style: str) -> DagRunInfo | None:
-    """Return the run that follows the automated run over ``last``, due already or in the future; None if there is none."""
+    """Return the run that follows the automated run over ``last``, due or yet to come; None if there is none."""
     restriction = TimeRestriction(
         earliest=_moment(document.start_date), latest=_moment(document.end_date), catchup=document.catchup
     )

@@ -76,7 +76,7 @@ def compile_graph(
 def _weights(
     tasks: Sequence[TaskDocument], upstream: Sequence[Sequence[int]], downstream: Sequence[Sequence[int]]
 ) -> list[int]:
-    """Return each task's priority weight by its rule (specification section 16): own plus all descendants or ancestors."""
+    """Return each task's weight by its rule (specification section 16): own plus all descendants or ancestors."""
     rules = {task.weight_rule for task in tasks}
     order = range(len(tasks))
     below = _reach(reversed(order), downstream) if "downstream" in rules else {}

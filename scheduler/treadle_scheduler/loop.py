@@ -40,7 +40,7 @@ BEAT: Sequence[Duty] = (
 )
 
 TIMED: frozenset[Duty] = frozenset({make_partitions, create_runs, rescue_lost, complete_backfills})
-"""Duties that are not part of a task's way: run when their time has come or something outside changed, not at each wake."""
+"""Duties that are not part of a task's way: run in their time or when something outside changed, not at each wake."""
 
 OUTAGE = timedelta(seconds=1)
 """How long to leave a database alone that does not answer."""

@@ -15,9 +15,9 @@ from types import FrameType
 from uuid import UUID
 
 import psycopg
-from treadle_executors.registry import load_executor
 
 from treadle_executors.executor import Executor
+from treadle_executors.registry import load_executor
 from treadle_metadata import processes
 from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import RUNS, TERMINATE, Database

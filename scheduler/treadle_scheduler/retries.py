@@ -1,4 +1,4 @@
-"""How long to wait before the next try of a task: constant or growing, capped, with a jitter that is the same each time.
+"""How long to wait before the next try of a task: constant or growing, capped, with a jitter that stays the same.
 
 The jitter comes from a hash of the instance and the try, so that a delay can be told in advance and every scheduler
 finds the same one (specification: retry policies; airflow-compatible meaning of ``retry_exponential_backoff``).

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
@@ -174,11 +175,10 @@ _NESTED: dict[str, type[Any]] = {
 def to_json(document: Any) -> Json:
     """Return the plain form of ``document``: a dict without the fields that hold their default."""
     plain: dict[str, Json] = {}
-    for one in fields(document):
-        value = getattr(document, one.name)
-        if one.name != "format" and value == _default(one):
-            continue
-        plain[one.name] = _plain(value)
+    for name, default in _defaults(type(document)):
+        value = getattr(document, name)
+        if value != default or name == "format":
+            plain[name] = _plain(value)
     return plain
 
 
@@ -197,12 +197,27 @@ def loads(text: str | Json) -> DagDocument:
 
 def digest(document: DagDocument) -> str:
     """Return the SHA-256 hex digest that names the version of ``document``; line numbers do not count."""
-    plain = to_json(document)
-    plain.pop("line", None)
-    for task in plain.get("tasks", ()):
-        task.pop("line", None)
-    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return digest_of(to_json(document))
+
+
+def digest_of(plain: Mapping[str, Json]) -> str:
+    """Return the digest of a document's plain form (:func:`to_json`)."""
+    counted = {name: value for name, value in plain.items() if name != "line"}
+    if "tasks" in counted:
+        counted["tasks"] = [{name: task[name] for name in task if name != "line"} for task in counted["tasks"]]
+    text = json.dumps(counted, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+_DEFAULTS: dict[type[Any], tuple[tuple[str, Any], ...]] = {}
+"""The fields of each document class with their defaults; asked for each task, so worked out once."""
+
+
+def _defaults(kind: type[Any]) -> tuple[tuple[str, Any], ...]:
+    found = _DEFAULTS.get(kind)
+    if found is None:
+        found = _DEFAULTS[kind] = tuple((one.name, _default(one)) for one in fields(kind))
+    return found
 
 
 def _default(one: Any) -> Any:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 class TaskFunction:
     """A function under ``@task``. A call makes a task and returns its result; ``function`` is the plain function."""
 
+    __name__: str
+
     def __init__(self, function: Callable[..., Any], kind: type[BaseOperator], arguments: Mapping[str, Any]) -> None:
         plain = plain_function(function)
         if plain is None:

@@ -23,7 +23,8 @@ RETURN_KEY = "return_value"
 class XComArg(Resolvable, Node):
     """The XCom ``key`` of ``operator``. ``result["other"]`` names another XCom of the same task.
 
-    It stands for the task itself on either side of ``>>``. In a string it becomes the template that pulls it.
+    It stands for the task itself on either side of ``>>``. In a text it becomes the template that pulls it, which makes
+    no edge: say ``>>`` too.
     """
 
     __slots__ = ("key", "operator")

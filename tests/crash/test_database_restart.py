@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-
 from tests.support.service import service
 from tests.support.waiting import wait_until
+
 from treadle_metadata import migration
 from treadle_metadata.connection import Database
 from treadle_metadata.embedded_postgres import EmbeddedPostgres

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
+from bench.documents import install
 from bench.instant import InstantExecutor, Outcome, success
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import select, update
 
-from treadle import document as documents
 from treadle.document import DagDocument, TaskDocument
 from treadle_metadata import runs
 from treadle_metadata.clock import ManualClock
@@ -25,33 +24,6 @@ from treadle_scheduler.loop import Loop
 def a_dag(dag_id: str, *tasks: TaskDocument, **changes: Any) -> DagDocument:
     """Return a DAG document with these tasks (in topological order)."""
     return DagDocument(dag_id=dag_id, tasks=tasks, **changes)
-
-
-def install(connection: Connection, document: DagDocument, *, now: datetime, **columns: Any) -> None:
-    """Store a DAG version as the DAG processor would, unpaused."""
-    version = connection.execute(
-        insert(dag_version)
-        .values(
-            dag_id=document.dag_id,
-            number=1,
-            hash=documents.digest(document),
-            document=documents.to_json(document),
-            code="",
-            file_hash="",
-            created_at=now,
-        )
-        .returning(dag_version.c.id)
-    ).scalar_one()
-    values = {
-        "dag_id": document.dag_id,
-        "file": f"{document.dag_id}.py",
-        "version_id": version,
-        "is_paused": False,
-        "max_active_runs": document.max_active_runs,
-        "max_active_tasks": document.max_active_tasks,
-        "created_at": now,
-    }
-    connection.execute(insert(dag).values(values | columns))
 
 
 class TestScheduler:

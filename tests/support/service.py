@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from bench import processes
-from tests.support.scheduling import install
+from bench.documents import install
 from tests.support.waiting import wait_until
+
 from treadle.document import DagDocument, TaskDocument
 from treadle_metadata import runs
 from treadle_metadata.connection import Database

@@ -66,7 +66,7 @@ def report_of_child(workload: Workload, place: Place, message: Mapping[str, Any]
     report["cpu_seconds"] = _number(message.get("cpu_seconds"), float)
     report["peak_rss_bytes"] = _number(message.get("peak_rss_bytes"), int)
     report["retry_delay_seconds"] = _number(message.get("retry_delay_seconds"), float)
-    report["xcoms"] = [cast("PushedXCom", one) for one in _only(message.get("xcoms"), list) or [] if isinstance(one, dict)]
+    report["xcoms"] = _xcoms(message.get("xcoms"))
     report["rendered_fields"] = _only(message.get("rendered_fields"), dict)
     report["rendered_map_index"] = _only(message.get("rendered_map_index"), str)
     return report
@@ -143,6 +143,10 @@ def _checked_error(error: Any) -> AttemptError:
         str(error.get("message", "")),
         _only(error.get("traceback"), str),
     )
+
+
+def _xcoms(value: Any) -> list[PushedXCom]:
+    return [cast("PushedXCom", one) for one in _only(value, list) or [] if isinstance(one, dict)]
 
 
 def _number(value: Any, kind: type) -> Any:

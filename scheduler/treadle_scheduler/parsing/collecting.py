@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from treadle import collection
 from treadle.dags import DAG
-from treadle.document import digest, to_json
+from treadle.document import digest_of, to_json
 from treadle.errors import DagError
 from treadle.serialization import document_of, validate
 from treadle.timetables.factory import from_document
@@ -135,7 +135,7 @@ def _document(dag: DAG, cron_style: str) -> dict[str, Any]:
     from_document(document.schedule, default_style=cron_style)
     plain = to_json(document)
     _check_text(dag, plain)
-    return {"dag_id": dag.dag_id, "document": plain, "digest": digest(document)}
+    return {"dag_id": dag.dag_id, "document": plain, "digest": digest_of(plain)}
 
 
 def _check_text(dag: DAG, value: Json) -> None:

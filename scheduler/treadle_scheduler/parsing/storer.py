@@ -132,9 +132,7 @@ class Storer:
             connection,
             list(batch.files.values()),
             now=now,
-            plan=lambda document, last: next_run(
-                document, last=last, now=now, cron_style=self._settings.cron_style
-            ),
+            plan=lambda document, last: next_run(document, last=last, now=now, cron_style=self._settings.cron_style),
             paused_by_default=self._settings.dags_are_paused_at_creation,
             gone=batch.gone,
             touched=batch.touched,

@@ -13,7 +13,7 @@ from treadle.timetables import factory
 from treadle_scheduler.parsing.collecting import Source, collect
 from treadle_worker.loading import module_name
 
-SAMPLE: Final = b'''
+SAMPLE: Final = b"""
 from datetime import datetime, timedelta, timezone
 from treadle import DAG, BashOperator, EmptyOperator, Label, PythonOperator, TaskGroup, chain, dag, task
 
@@ -37,7 +37,7 @@ def warm_2():
     second(first())
 
 warm_2()
-'''
+"""
 
 _ROUNDS: Final = 5
 """The interpreter specialises a function after a few calls."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event
-
 from tests.support.scheduling import TestScheduler, a_dag
+
 from treadle.document import ExpandArgument, ExpandDocument, ScheduleDocument, TaskDocument
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
@@ -72,7 +72,9 @@ def busy(own_database: Database, settings: Settings, clock: ManualClock) -> Test
     return scheduler
 
 
-def test_no_statement_of_the_beat_or_the_execution_api_scans_a_big_table(busy: TestScheduler, clock: ManualClock) -> None:
+def test_no_statement_of_the_beat_or_the_execution_api_scans_a_big_table(
+    busy: TestScheduler, clock: ManualClock
+) -> None:
     schedule = ScheduleDocument(kind="cron", expressions=("0 * * * *",), style="interval")
     expand = ExpandDocument("product", (ExpandArgument("x", task_id="make"),))
     document = a_dag(
@@ -109,7 +111,8 @@ def test_no_statement_of_the_beat_or_the_execution_api_scans_a_big_table(busy: T
             if not statement.lstrip().upper().startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")):
                 continue
             plan = "\n".join(
-                row["QUERY PLAN"] for row in rows(connection, f"EXPLAIN {statement}", parameters)  # type: ignore[arg-type]
+                row["QUERY PLAN"]
+                for row in rows(connection, f"EXPLAIN {statement}", parameters)  # type: ignore[arg-type]
             )
             if re.search(BIG, plan):
                 offences.append(f"{statement}\n{plan}")

@@ -147,4 +147,3 @@ def test_a_document_that_the_database_refuses_harms_only_its_file(strict: Parsed
     with running(strict):
         assert "cannot be stored" in strict.wait_for_error("a.py")["message"]
         strict.wait_for_dag("good")
-

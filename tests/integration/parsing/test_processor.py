@@ -160,9 +160,7 @@ def test_a_dag_with_an_unknown_pool_keeps_its_last_version(live: Parsed) -> None
 
 
 @pytest.mark.parametrize(("by_default", "argument", "paused"), [(True, "False", False), (False, "True", True)])
-def test_a_dag_may_say_whether_it_begins_paused(
-    parsed: Parsed, by_default: bool, argument: str, paused: bool
-) -> None:
+def test_a_dag_may_say_whether_it_begins_paused(parsed: Parsed, by_default: bool, argument: str, paused: bool) -> None:
     parsed.settings = replace(parsed.settings, dags_are_paused_at_creation=by_default)
     parsed.write("a.py", dag_text("a", f"is_paused_upon_creation={argument}"))
     parsed.write("b.py", dag_text("b"))

@@ -90,9 +90,7 @@ def test_a_cycle_names_file_line_and_tasks(tmp_path: Path) -> None:
         ("(" * 100_000, None, "a.py"),
     ],
 )
-def test_a_file_that_cannot_be_run_says_why_and_where(
-    tmp_path: Path, text: str, line: int | None, words: str
-) -> None:
+def test_a_file_that_cannot_be_run_says_why_and_where(tmp_path: Path, text: str, line: int | None, words: str) -> None:
     error = _failure(tmp_path, text)
     assert words in error["message"]
     assert error["message"].startswith("a.py")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.waiting import wait_until
@@ -16,7 +17,7 @@ from treadle import DAG, BashOperator, SkipTask, task
 from treadle.errors import CommandError, DagError, TreadleError
 
 
-def bash(command: str, **arguments: object) -> BashOperator:
+def bash(command: str, **arguments: Any) -> BashOperator:
     return BashOperator(task_id="a", bash_command=command, **arguments)
 
 

@@ -64,7 +64,7 @@ def test_the_public_names_are_sorted_complete_and_there() -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Dag'"):
-        _ = treadle.Dag  # type: ignore[attr-defined]
+        _ = treadle.Dag
 
 
 def test_decorators_are_not_hidden_by_modules_of_their_name() -> None:
