@@ -17,6 +17,12 @@ from treadle_metadata.catalog import Catalog, FileState
 from treadle_scheduler.parsing.inputs import state_of
 from treadle_scheduler.parsing.listing import Seen, may_define_dags, read_file
 
+INPUTS_SECONDS: Final = 1.0
+"""Least time between two parses of a file for the sake of what it reads: its own parse may be what changes that."""
+
+COSTLY_SECONDS: Final = 2.0
+"""A failed file that took longer is tried again by the clock only, not whenever something changes."""
+
 LONGEST_WAIT_SECONDS: Final = 3600.0
 """A file that keeps failing is tried again after ever longer waits, up to this."""
 
@@ -30,6 +36,9 @@ class Known:
     failures: int = 0
     retry_at: float | None = None
     """When to try a failed file again, in monotonic seconds."""
+    parsed_at: float = -INPUTS_SECONDS
+    seconds: float = 0.0
+    """How long its last parse took."""
     running: bool = False
     again: bool = False
     """It changed while it was being parsed."""
@@ -41,6 +50,8 @@ class News:
 
     gone: tuple[str, ...]
     touched: Mapping[str, FileState]
+    look_again: bool = False
+    """What some file reads has changed too soon after its last parse: list again in ``INPUTS_SECONDS``."""
 
 
 class Agenda:
@@ -77,6 +88,7 @@ class Agenda:
         """Compare with a listing of the folder: queue what changed, and return what vanished or was only touched."""
         inputs: dict[str, list[int] | None] = {}
         touched: dict[str, FileState] = {}
+        look_again = False
         gone = [name for name in self._known if name not in listing]
         for name, seen in listing.items():
             if self._plain.get(name) == seen:
@@ -85,13 +97,18 @@ class Agenda:
             state = known.state if known is not None else None
             if state is None or (state.mtime_ns, state.size) != (seen.mtime_ns, seen.size):
                 self._look_at(name, seen, known, touched, gone)
-            elif known is not None and (self._inputs_changed(state, inputs) or _is_due(known, now)):
+            elif known is not None and _is_due(known, now):
                 self._add(name, seen.mtime_ns, known)
+            elif known is not None and self._inputs_changed(state, inputs):
+                if now - known.parsed_at < INPUTS_SECONDS:
+                    look_again = True
+                else:
+                    self._add(name, seen.mtime_ns, known)
         for name in gone:
             self._known.pop(name, None)
             self._queued.discard(name)
         self._plain = {name: seen for name, seen in self._plain.items() if name in listing}
-        return News(tuple(gone), touched)
+        return News(tuple(gone), touched, look_again)
 
     def _look_at(
         self, name: str, seen: Seen, known: Known | None, touched: dict[str, FileState], gone: list[str]
@@ -145,13 +162,13 @@ class Agenda:
                 return name, known.digests
         return None
 
-    def parsed(self, name: str, state: FileState, now: float, *, failed: bool) -> bool:
+    def parsed(self, name: str, state: FileState, now: float, *, failed: bool, seconds: float = 0.0) -> bool:
         """A child has ended; return False if the file is gone by now, so that there is nothing to store."""
         known = self._known.get(name)
         if known is None:
             return False
         known.running = False
-        known.state = state
+        known.state, known.parsed_at, known.seconds = state, now, seconds
         known.failures = known.failures + 1 if failed else 0
         known.retry_at = now + self._wait(known.failures) if failed else None
         if known.again:
@@ -173,9 +190,9 @@ class Agenda:
         return min(LONGEST_WAIT_SECONDS, self._retry_seconds * 2.0 ** min(failures - 1, 20))
 
     def retry_failed(self) -> None:
-        """Let all failed files be tried at the next listing: something changed that may have mended them."""
+        """Let failed files be tried at the next listing: something changed that may have mended them."""
         for known in self._known.values():
-            if known.retry_at is not None:
+            if known.retry_at is not None and known.seconds < COSTLY_SECONDS:
                 known.retry_at = 0.0
 
     def concerns(self, path: str) -> bool:
@@ -188,7 +205,9 @@ class Agenda:
             return True
         if parts[-1].startswith(".") and parts[-1] != ".":
             return False
-        return os.path.isdir(path) or self._is_read(name) or any(one.startswith(name + "/") for one in self._known)
+        if os.path.isdir(path) or self._is_read(name) or self._is_read(os.path.dirname(name)):
+            return True
+        return any(one.startswith(name + "/") for one in self._known)
 
     def _is_read(self, name: str) -> bool:
         return any(

@@ -63,10 +63,12 @@ class Inputs:
             return
         if not path.startswith(self._prefix):
             path = os.path.abspath(path)
+            # The folder itself has the name "".
+            path = path + os.sep if path + os.sep == self._prefix else path
             if not path.startswith(self._prefix):
                 return
         name = path[len(self._prefix) :]
-        if name and path != self._own and name not in self.read and "__pycache__" not in name:
+        if path != self._own and name not in self.read and "__pycache__" not in name:
             self.read[name] = state_of(path)
 
     def of_modules(self) -> None:

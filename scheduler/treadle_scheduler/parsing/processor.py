@@ -16,7 +16,7 @@ from treadle_metadata.catalog import Outcome, load_catalog
 from treadle_metadata.clock import Clock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
-from treadle_scheduler.parsing.agenda import Agenda
+from treadle_scheduler.parsing.agenda import INPUTS_SECONDS, Agenda
 from treadle_scheduler.parsing.config import ParseConfig
 from treadle_scheduler.parsing.failures import Limits
 from treadle_scheduler.parsing.job import Job
@@ -65,6 +65,7 @@ class Processor:
         )
         self._watcher = Watcher(self._folder, lambda paths: self._mailbox.post(lambda: self._changed(paths)))
         self._missing = False
+        self._looks_again = False
 
     def run(self) -> None:
         """Process until stopped."""
@@ -112,7 +113,14 @@ class Processor:
         news = self._agenda.listed(listing, self._loop.now())
         if news.gone or news.touched:
             self._storer.news(news.gone, news.touched)
+        if news.look_again and not self._looks_again:
+            self._looks_again = True
+            self._loop.later(INPUTS_SECONDS, self._look_again)
         self._pool.feed()
+
+    def _look_again(self) -> None:
+        self._looks_again = False
+        self._list()
 
     def _next_file(self) -> tuple[str, Mapping[str, str]] | None:
         return self._agenda.next_file()
@@ -129,8 +137,9 @@ class Processor:
         )
         for error in found.errors:
             log.warning("%s", error.message)
-        if self._agenda.parsed(job.file, found.state, now, failed=bool(found.errors)):
-            self._storer.add(found)
+        failed = bool(found.errors)
+        if self._agenda.parsed(job.file, found.state, now, failed=failed, seconds=found.parse_seconds):
+            self._storer.add(found, last=not self._pool.busy and not len(self._agenda))
 
     def _stored(self, outcome: Outcome) -> None:
         self._agenda.stored(outcome.digests, outcome.errors, self._loop.now())

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 RETRY_SECONDS: Final = 1.0
 
 INTERVAL_SECONDS: Final = 0.1
-"""Least time between two transactions. One edit after a pause is stored at once; a first scan in batches."""
+"""Least time between two transactions while there are files to be parsed; a single edit never waits."""
 
 
 @dataclass(slots=True)
@@ -55,6 +55,7 @@ class Storer:
         self._on_stored = on_stored
         self._next = Batch()
         self._stopping = False
+        self._hurried = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._store_all, name="storer", daemon=True)
 
@@ -69,10 +70,11 @@ class Storer:
             self._changed.notify_all()
         self._thread.join(timeout)
 
-    def add(self, file: ParsedFile) -> None:
-        """Take the result of one file."""
+    def add(self, file: ParsedFile, *, last: bool) -> None:
+        """Take the result of one file; ``last`` says that no other is to be expected soon."""
         with self._changed:
             self._next.files[file.file] = file
+            self._hurried = last
             self._changed.notify_all()
 
     def news(self, gone: Iterable[str], touched: Mapping[str, FileState]) -> None:
@@ -90,11 +92,12 @@ class Storer:
                 while not self._next and not self._stopping:
                     self._changed.wait()
                 batch, self._next = self._next, Batch()
+                self._hurried = False
             if not batch:
                 return
             self._until_stored(batch)
             with self._changed:
-                self._changed.wait_for(lambda: self._stopping, INTERVAL_SECONDS)
+                self._changed.wait_for(lambda: self._stopping or self._hurried, INTERVAL_SECONDS)
 
     def _until_stored(self, batch: Batch) -> None:
         while True:

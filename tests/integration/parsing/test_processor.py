@@ -10,6 +10,8 @@ import pytest
 from tests.support.parsing import Parsed, dag_text, running
 from tests.support.waiting import wait_until
 
+from treadle_scheduler.parsing import agenda, processor
+
 
 def test_a_new_file_becomes_a_dag_with_all_that_its_pages_need(live: Parsed) -> None:
     live.write(
@@ -90,13 +92,18 @@ def test_a_dag_that_its_file_no_longer_defines_is_inactive(live: Parsed) -> None
     assert live.dag("b") is None
 
 
-def test_an_edit_of_a_module_or_data_file_parses_the_files_that_read_it(live: Parsed) -> None:
+def test_an_edit_of_a_module_or_data_file_parses_the_files_that_read_it(
+    live: Parsed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agenda, "INPUTS_SECONDS", 0.05)
+    monkeypatch.setattr(processor, "INPUTS_SECONDS", 0.05)
     live.write("lib/names.py", "NAMES = ['one']\n")
     live.write("lib/more.txt", "two\n")
     live.write(
         "a.py",
         "import pathlib\nfrom treadle import DAG\nfrom lib.names import NAMES\n"
         "more = (pathlib.Path(__file__).parent / 'lib' / 'more.txt').read_text().split()\n"
+        "more += [path.stem for path in (pathlib.Path(__file__).parent / 'lib').glob('*.yaml')]\n"
         "for name in NAMES + more:\n    globals()[name] = DAG(name)\n",
     )
     live.write("other.py", dag_text("other"))
@@ -107,6 +114,8 @@ def test_an_edit_of_a_module_or_data_file_parses_the_files_that_read_it(live: Pa
     live.wait_for_dag("one", is_active=False)
     live.write("lib/more.txt", "two\nthree\n")
     live.wait_for_dag("three")
+    live.write("lib/new.yaml", "")
+    live.wait_for_dag("new")
     assert live.parsed_at("other.py") == before
 
 

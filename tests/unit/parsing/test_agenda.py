@@ -29,6 +29,7 @@ class Folder:
         self.now = 1000.0
         self.read: dict[str, list[str]] = {}
         self.failing: set[str] = set()
+        self.seconds = 0.0
         self.news: object = None
 
     def write(self, name: str, text: str = TEXT, *, mtime: int | None = None) -> None:
@@ -49,12 +50,13 @@ class Folder:
 
     def look(self) -> list[str]:
         """List the folder, parse all that comes up, and return the names in order."""
+        self.now += 1.0
         self.news = self.agenda.listed(list_files(str(self.path)) or {}, self.now)
         parsed = []
         while (following := self.agenda.next_file()) is not None:
             name = following[0]
             parsed.append(name)
-            self.agenda.parsed(name, self.state(name), self.now, failed=name in self.failing)
+            self.agenda.parsed(name, self.state(name), self.now, failed=name in self.failing, seconds=self.seconds)
         return parsed
 
 
@@ -119,15 +121,35 @@ def test_a_failed_file_is_tried_again_after_ever_longer_waits(folder: Folder) ->
     folder.failing.add("a.py")
     folder.look()
     for wait in (60, 120, 240):
-        folder.now += wait - 1
+        folder.now += wait - 2
         assert folder.look() == []
-        folder.now += 1
         assert folder.look() == ["a.py"]
     folder.agenda.retry_failed()
     folder.failing.clear()
     assert folder.look() == ["a.py"]
     folder.now += 10_000
     assert folder.look() == []
+
+
+def test_a_failed_file_that_takes_long_waits_for_its_time(folder: Folder) -> None:
+    folder.write("a.py")
+    folder.failing.add("a.py")
+    folder.seconds = 30.0
+    folder.look()
+    folder.agenda.retry_failed()
+    assert folder.look() == []
+
+
+def test_a_file_whose_own_parse_changes_what_it_reads_is_not_parsed_without_end(folder: Folder) -> None:
+    folder.write("a.py")
+    folder.write("data/one.txt", "0")
+    folder.read["a.py"] = ["data/one.txt"]
+    folder.look()
+    folder.write("data/one.txt", "12")
+    folder.now -= 0.5
+    assert folder.look() == []
+    assert folder.news.look_again  # type: ignore[attr-defined]
+    assert folder.look() == ["a.py"]
 
 
 def test_a_file_edited_while_it_is_parsed_is_parsed_again(folder: Folder) -> None:
@@ -176,6 +198,7 @@ def test_after_a_start_only_what_differs_from_the_database_is_parsed(folder: Fol
         ("__pycache__/a.cpython-311.pyc", False),
         (".git/index", False),
         ("data/out.parquet", False),
+        ("scanned/new.yaml", True),
         (".a.py.swp", False),
     ],
 )
@@ -183,7 +206,7 @@ def test_only_changes_that_can_matter_have_the_folder_listed(folder: Folder, pat
     folder.write("a.py")
     folder.write("team/b.py")
     folder.write("names.yaml", "1")
-    folder.read["a.py"] = ["names.yaml"]
+    folder.read["a.py"] = ["names.yaml", "scanned"]
     folder.look()
     assert folder.agenda.concerns(str(folder.path / path)) is concerns
 

@@ -107,7 +107,9 @@ def test_the_traceback_begins_in_the_file(tmp_path: Path) -> None:
     assert 'a.py", line 2' in error["stacktrace"]
 
 
-@pytest.mark.parametrize("text", ["DAG('d', description='a\\0b')", "DAG('d', doc_md='\\ud800')"])
+@pytest.mark.parametrize(
+    "text", ["DAG('d', description='a\\0b')", "DAG('d', doc_md='\\ud800')", "DAG('d', description=object())"]
+)
 def test_text_that_no_database_can_hold_is_an_error_of_its_dag(tmp_path: Path, text: str) -> None:
     found = _collect(tmp_path, f"x = {text}\ngood = DAG('good')\n")
     assert [one["dag_id"] for one in found["dags"]] == ["good"]

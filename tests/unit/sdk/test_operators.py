@@ -47,7 +47,7 @@ def edges(dag: DAG) -> set[tuple[str, str]]:
 
 def test_default_args_reach_every_level_of_the_class_chain() -> None:
     with DAG("d", default_args={"source": "s", "target": "t", "retries": 3, "unheard_of": 1}):
-        task = Copy(task_id="a")  # type: ignore[call-arg] - default_args fill it
+        task = Copy(task_id="a")  # type: ignore[call-arg]  # default_args fill it
     assert (task.source, task.target, task.retries) == ("s", "t", 3)
 
 
