@@ -11,7 +11,11 @@ import sys
 
 import bench
 
-NOT_BENCHMARKS = {"__main__", "documents", "hosts", "installation", "instant", "processes", "report"}
+NOT_BENCHMARKS = {"__main__", "checker", "cluster", "documents", "history", "hosts", "installation", "instant"} | {
+    "monkey",
+    "processes",
+    "report",
+}
 
 
 def names() -> list[str]:

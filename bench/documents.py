@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, insert
 
 from treadle import document as documents
+from treadle.digest import digest
 from treadle.document import DagDocument
 from treadle_metadata.tables import dag, dag_version
 
@@ -19,7 +20,7 @@ def install(connection: Connection, document: DagDocument, *, now: datetime, **c
         .values(
             dag_id=document.dag_id,
             number=1,
-            hash=documents.digest(document),
+            hash=digest(document),
             document=documents.to_json(document),
             code="",
             file_hash="",

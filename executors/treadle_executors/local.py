@@ -149,12 +149,6 @@ class LocalExecutor(Executor):
             host.close()
         self._questions.end()
 
-    def abandon(self) -> None:
-        """Let go of the host without a word, as a scheduler does that is killed; it then ends all below it."""
-        self._stopping.set()
-        if self._host is not None:
-            self._host.hang_up()
-
     def _serve(self) -> None:
         pause = _FIRST_PAUSE
         while self._host is not None:

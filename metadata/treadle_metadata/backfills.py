@@ -10,6 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 from sqlalchemy import Connection
@@ -19,6 +21,7 @@ from treadle.timetables.base import DagRunInfo, DataInterval, TimeRestriction
 from treadle.timetables.factory import from_document
 from treadle_metadata.clearing import Selection, clear
 from treadle_metadata.connection import RUNS, WAKE, notify
+from treadle_metadata.endings import end_runs
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
 from treadle_metadata.identifiers import month_of
 from treadle_metadata.parameters import checked_conf
@@ -78,6 +81,7 @@ def create(
     dag, document = newest_version(connection, dag_id)
     checked_conf(document, conf or {})
     _check(document, from_date, to_date, reprocess_behavior, max_active_runs)
+    _check_order(document, run_backwards)
     infos = _dates(document, from_date, to_date, cron_style, now)
     existing = _existing(connection, dag_id, infos)
     planned = tuple(_plan(info, existing.get(info.logical_date), reprocess_behavior) for info in infos)
@@ -110,6 +114,15 @@ def _check(document: DagDocument, from_date: datetime, to_date: datetime, reproc
         raise InvalidRequestError(
             f"DAG {shown(document.dag_id)} has no dates to fill: its schedule is {document.schedule.kind!r}, "
             "expected a cron expression or a timedelta"
+        )
+
+
+def _check_order(document: DagDocument, run_backwards: bool) -> None:
+    waiting = [task.task_id for task in document.tasks if task.depends_on_past or task.wait_for_downstream]
+    if run_backwards and waiting:
+        raise InvalidRequestError(
+            f"DAG {shown(document.dag_id)} cannot be filled backwards: "
+            f"its task {shown(waiting[0])} waits for the run before"
         )
 
 
@@ -213,6 +226,8 @@ def _rerun(
 ) -> None:
     for run in existing:
         clear(connection, Selection(dag_id=dag_id, run_id=run["run_id"]), now=now)
+    # A run that failed before it started has no instance to clear.
+    runs.requeue(connection, [run["id"] for run in existing], now=now)
     execute(
         connection,
         "UPDATE dag_run SET backfill_id = %(backfill)s WHERE id = ANY(%(ids)s)",
@@ -249,10 +264,19 @@ def cancel(connection: Connection, backfill_id: int, *, now: datetime) -> None:
     )
     if not changed:
         raise NotFoundError("unfinished backfill", backfill_id)
+    # Locked, so that a run that starts at this moment goes on, as running ones do.
     queued = rows(
-        connection, "SELECT id FROM dag_run WHERE backfill_id = %(id)s AND state = 'queued'", {"id": backfill_id}
+        connection,
+        """
+        SELECT id, month FROM dag_run
+        WHERE dag_id = (SELECT dag_id FROM backfill WHERE id = %(id)s) AND backfill_id = %(id)s AND state = 'queued'
+        ORDER BY id FOR NO KEY UPDATE
+        """,
+        {"id": backfill_id},
     )
-    runs.finish(connection, [row["id"] for row in queued], RunState.FAILED, now=now)
+    for month, batch in groupby(sorted(queued, key=itemgetter("month")), key=itemgetter("month")):
+        end_runs(connection, [run["id"] for run in batch], RunState.FAILED, month=month, now=now)
+    notify(connection, WAKE, RUNS)
 
 
 def complete_finished(connection: Connection, *, now: datetime) -> int:

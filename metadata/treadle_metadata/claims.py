@@ -30,10 +30,15 @@ _DUE_DAGS: Final = """
 _DAGS_WITH_QUEUED_RUNS: Final = """
     SELECT dag.dag_id, dag.max_active_runs
     FROM dag
-    WHERE NOT dag.is_paused
+    WHERE NOT dag.is_paused AND dag.is_active
       AND dag.dag_id IN (SELECT dag_id FROM dag_run WHERE state = 'queued' AND run_after <= %(now)s)
     ORDER BY dag.dag_id
     FOR NO KEY UPDATE SKIP LOCKED
+"""
+
+# A run that somebody marks or cancels at this moment is passed over: its holder may want the DAG's row next.
+_QUEUED_RUNS: Final = """
+    SELECT id FROM dag_run WHERE id = ANY(%(ids)s) AND state = 'queued' ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 """
 
 _WOKEN_RUNS: Final = """
@@ -60,8 +65,13 @@ def claim_due_dags(connection: Connection, *, now: datetime, most: int) -> Seque
 
 
 def claim_dags_with_queued_runs(connection: Connection, *, now: datetime) -> Sequence[Mapping[str, Any]]:
-    """Lock DAGs that have a queued run whose time has come."""
+    """Lock DAGs that have a queued run whose time has come; one that is gone from its file starts none."""
     return rows(connection, _DAGS_WITH_QUEUED_RUNS, {"now": now})
+
+
+def claim_queued_runs(connection: Connection, ids: Sequence[int]) -> list[int]:
+    """Lock those of these runs that are queued and that nobody else holds."""
+    return [row[0] for row in tuples(connection, _QUEUED_RUNS, {"ids": list(ids)})]
 
 
 def claim_woken_runs(connection: Connection, *, now: datetime, most: int) -> Sequence[Mapping[str, Any]]:

@@ -20,7 +20,8 @@ from treadle.document import DagDocument
 from treadle_metadata.connection import RUNS, TERMINATE, WAKE, notify
 from treadle_metadata.errors import InvalidRequestError, shown
 from treadle_metadata.runs import newest_version
-from treadle_metadata.statements import rows
+from treadle_metadata.statements import execute, rows
+from treadle_metadata.states import ACTIVE
 from treadle_metadata.transitions import instances, runs
 
 
@@ -59,9 +60,12 @@ def clear(
     """
     _, document = newest_version(connection, selection.dag_id)
     tasks = selected_tasks(document, selection)
+    if not dry_run:
+        _lock_runs(connection, selection)
     found = _find(connection, selection, tasks)
     if not dry_run and found:
-        _clear(connection, found, {task.task_id: task.retries for task in document.tasks}, now)
+        retries = {task.task_id: min(task.retries, instances.MOST_RETRIES) for task in document.tasks}
+        _clear(connection, found, retries, _states(selection), now)
     return found
 
 
@@ -101,12 +105,38 @@ def _reach(start: Iterable[str], neighbours: Mapping[str, Sequence[str]]) -> set
     return reached
 
 
-def _find(connection: Connection, selection: Selection, tasks: Sequence[str]) -> Sequence[Mapping[str, Any]]:
-    states: Sequence[str] = _CLEARABLE
+def _states(selection: Selection) -> Sequence[str]:
     if selection.only_failed:
-        states = ("failed", "upstream_failed")
-    elif selection.only_running:
-        states = ("running",)
+        return ("failed", "upstream_failed")
+    return ("running",) if selection.only_running else _CLEARABLE
+
+
+def _lock_runs(connection: Connection, selection: Selection) -> None:
+    """Lock the runs, so that none ends, or is given instances, between the look at it and the change of it."""
+    execute(
+        connection,
+        """
+        SELECT id FROM dag_run AS run
+        WHERE dag_id = %(dag_id)s
+          AND (%(run_id)s::text IS NULL OR run_id = %(run_id)s)
+          AND (%(start)s::timestamptz IS NULL OR coalesce(logical_date, run_after) >= %(start)s)
+          AND (%(end)s::timestamptz IS NULL OR coalesce(logical_date, run_after) <= %(end)s)
+        ORDER BY id FOR NO KEY UPDATE
+        """,
+        _of_runs(selection),
+    )
+
+
+def _of_runs(selection: Selection) -> dict[str, Any]:
+    return {
+        "dag_id": selection.dag_id,
+        "run_id": selection.run_id,
+        "start": selection.start_date,
+        "end": selection.end_date,
+    }
+
+
+def _find(connection: Connection, selection: Selection, tasks: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     return rows(
         connection,
         """
@@ -121,29 +151,30 @@ def _find(connection: Connection, selection: Selection, tasks: Sequence[str]) ->
           AND (%(indexes)s::int[] IS NULL OR instance.map_index = ANY(%(indexes)s::int[]))
         ORDER BY run.id, instance.id
         """,
-        {
-            "dag_id": selection.dag_id,
-            "run_id": selection.run_id,
-            "start": selection.start_date,
-            "end": selection.end_date,
+        _of_runs(selection)
+        | {
             "tasks": list(tasks),
-            "states": list(states),
+            "states": list(_states(selection)),
             "indexes": None if selection.map_indexes is None else list(selection.map_indexes),
         },
     )
 
 
 def _clear(
-    connection: Connection, found: Sequence[Mapping[str, Any]], retries: Mapping[str, int], now: datetime
+    connection: Connection,
+    found: Sequence[Mapping[str, Any]],
+    retries: Mapping[str, int],
+    states: Sequence[str],
+    now: datetime,
 ) -> None:
     for month, batch in groupby(sorted(found, key=itemgetter("month")), key=itemgetter("month")):
         listed = list(batch)
         cleared = instances.clear(
-            connection, [one["id"] for one in listed], [retries[one["task_id"]] for one in listed], month=month
+            connection, [one["id"] for one in listed], [retries[one["task_id"]] for one in listed], states, month=month
         )
-        for one in cleared:
-            if one["state"] == "restarting":
-                notify(connection, TERMINATE, str(one["attempt_id"]))
+        for _, _, attempt_id, before in cleared:
+            if before in ACTIVE:
+                notify(connection, TERMINATE, str(attempt_id))
     finished = sorted({one["dag_run_id"] for one in found if one["run_state"] in ("success", "failed")})
     runs.requeue(connection, finished, now=now)
     runs.wake(connection, [(run, now) for run in sorted({one["dag_run_id"] for one in found})])

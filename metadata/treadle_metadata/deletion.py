@@ -6,10 +6,12 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.errors import ConflictError, NotFoundError, shown
 from treadle_metadata.runs import find_run
 from treadle_metadata.statements import execute, rows
 from treadle_metadata.states import FINISHED_RUNS
+from treadle_metadata.transitions import runs
 
 _OF_INSTANCES: Final = (
     "DELETE FROM xcom WHERE month = %(month)s AND task_instance_id = ANY(%(instances)s)",
@@ -78,6 +80,9 @@ def delete_run(connection: Connection, dag_id: str, run_id: str) -> None:
     (run,) = rows(connection, "SELECT * FROM dag_run WHERE id = %(id)s FOR UPDATE", {"id": found["id"]})
     if run["state"] not in FINISHED_RUNS:
         raise ConflictError(f"run {shown(run_id)} of DAG {shown(dag_id)} is {run['state']}: set its state first")
+    # The run after it may have waited for this one; by when it is looked at, this one is gone.
+    runs.wake_following(connection, [run["id"]], now=run["ended_at"])
+    notify(connection, WAKE, RUNS)
     parameters = {"run": run["id"], "month": run["month"]}
     instances = rows(
         connection, "SELECT id FROM task_instance WHERE month = %(month)s AND dag_run_id = %(run)s", parameters

@@ -18,6 +18,7 @@ from treadle_metadata.crypto import Crypto
 from treadle_metadata.errors import InvalidRequestError
 from treadle_metadata.resources import delete_variable, find_connection, find_variable, set_variable
 from treadle_metadata.statements import rows
+from treadle_metadata.states import TaskState
 from treadle_metadata.transitions import attempts, runs
 
 Report = Mapping[str, Any]
@@ -46,10 +47,12 @@ def record_finishes(connection: Connection, reports: Sequence[Report], *, now: d
     for month, batch in _by_month(reports):
         moved = attempts.finish(connection, batch, month=month)
         ids = {str(row[0]) for row in moved}
+        # What an attempt pushed that was cleared meanwhile is not the result of its instance.
+        kept = {str(row[0]) for row in moved if row[3] != TaskState.NONE}
         pushed = [
             (report["task_instance_id"], one)
             for report in batch
-            if report["attempt_id"] in ids
+            if report["attempt_id"] in kept
             for one in report["xcoms"]
         ]
         attempts.push_xcoms(connection, pushed, month=month, now=now)
@@ -137,7 +140,7 @@ def _xcoms(connection: Connection, run: Mapping[str, Any], item: Mapping[str, An
         JOIN task_instance AS instance ON instance.dag_run_id = run.id AND instance.month = run.month
         JOIN xcom ON xcom.task_instance_id = instance.id AND xcom.month = instance.month
         WHERE run.dag_id = %(dag_id)s AND run.run_id = %(run_id)s AND instance.task_id = %(task_id)s
-          AND xcom.key = %(key)s
+          AND instance.state <> 'removed' AND xcom.key = %(key)s
           AND (%(map_indexes)s::int[] IS NULL OR instance.map_index = ANY(%(map_indexes)s::int[]))
         ORDER BY instance.map_index
         """,

@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from treadle_metadata.connection import RUNS, TERMINATE, WAKE, notify
+from treadle_metadata.endings import end_runs
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
-from treadle_metadata.planning import unfinished_instances
-from treadle_metadata.runs import find_run
+from treadle_metadata.runs import find_run, lock_run
 from treadle_metadata.statements import rows
 from treadle_metadata.states import ACTIVE, RunState, TaskState
 from treadle_metadata.transitions import instances, runs
@@ -30,15 +30,13 @@ def mark_run(connection: Connection, dag_id: str, run_id: str, state: str, *, no
     """
     if state not in ("success", "failed", "queued"):
         raise InvalidRequestError(f"a run can be set to success, failed or queued, not to {shown(state)}")
-    run = find_run(connection, dag_id, run_id)
+    run = lock_run(connection, dag_id, run_id)
     if run["state"] == state:
         raise ConflictError(f"run {shown(run_id)} of DAG {shown(dag_id)} is {state} already")
     if state == "queued":
         runs.requeue(connection, [run["id"]], now=now)
     else:
-        _end_instances(connection, run, TaskState(state), now=now)
-        runs.finish(connection, [run["id"]], RunState(state), now=now)
-        runs.wake_following(connection, [run["id"]], now=now)
+        end_runs(connection, [run["id"]], RunState(state), month=run["month"], now=now)
     notify(connection, WAKE, RUNS)
     return find_run(connection, dag_id, run_id)
 
@@ -63,14 +61,13 @@ def mark_instances(
     """
     if state not in ("success", "failed", "skipped"):
         raise InvalidRequestError(f"a task instance can be set to success, failed or skipped, not to {shown(state)}")
-    run = find_run(connection, dag_id, run_id)
+    run = lock_run(connection, dag_id, run_id)
     found = _instances(connection, run, task_id, map_indexes)
     if not found:
         raise NotFoundError(f"task instance of run {shown(run_id)} with task id", task_id)
-    active = {one["id"] for one in found if one["state"] in ACTIVE}
     moved = instances.mark(connection, [one["id"] for one in found], TaskState(state), month=run["month"], now=now)
-    for instance, _, attempt_id in moved:
-        if instance in active:
+    for _, _, attempt_id, before in moved:
+        if before in ACTIVE:
             notify(connection, TERMINATE, str(attempt_id))
     runs.wake(connection, [(run["id"], now)])
     runs.wake_following(connection, [run["id"]], now=now)
@@ -96,12 +93,3 @@ def _instances(
             "indexes": None if map_indexes is None else list(map_indexes),
         },
     )
-
-
-def _end_instances(connection: Connection, run: Mapping[str, Any], state: TaskState, *, now: datetime) -> None:
-    unfinished = unfinished_instances(connection, [run["id"]], month=run["month"])
-    active = [one["id"] for one in unfinished if one["state"] in ACTIVE]
-    waiting = [one["id"] for one in unfinished if one["state"] not in ACTIVE]
-    instances.mark(connection, waiting, TaskState.SKIPPED, month=run["month"], now=now)
-    for _, _, attempt_id in instances.mark(connection, active, state, month=run["month"], now=now):
-        notify(connection, TERMINATE, str(attempt_id))

@@ -81,7 +81,7 @@ def next_due(connection: Connection, *, now: datetime) -> datetime | None:
     )
 
 
-def release_run_limits(connection: Connection, *, default: int) -> int:
+def release_run_limits(connection: Connection, *, default: int, now: datetime) -> int:
     """Let DAGs make runs again that were held back by their run limit and are below it now.
 
     The end of a run releases its DAG too; this catches the end that commits while the DAG is being held back.
@@ -92,22 +92,29 @@ def release_run_limits(connection: Connection, *, default: int) -> int:
         UPDATE dag SET at_run_limit = false
         WHERE at_run_limit AND coalesce(max_active_runs, %(default)s) > (
             SELECT count(*) FROM dag_run AS run
-            WHERE run.dag_id = dag.dag_id AND run.state IN ('queued', 'running') AND run.backfill_id IS NULL)
+            WHERE run.dag_id = dag.dag_id AND run.state IN ('queued', 'running') AND run.backfill_id IS NULL
+              AND (run.state = 'running' OR run.run_after <= %(now)s))
         """,
-        {"default": default},
+        {"default": default, "now": now},
     )
 
 
-def runs_under_way(connection: Connection, dag_ids: Sequence[str]) -> dict[str, int]:
-    """Return how many queued and running runs each DAG has, backfills apart."""
+def any_held_back(connection: Connection) -> bool:
+    """Tell whether a DAG that could make runs is held back by its run limit."""
+    return bool(tuples(connection, "SELECT FROM dag WHERE at_run_limit AND NOT is_paused AND is_active LIMIT 1", {}))
+
+
+def runs_under_way(connection: Connection, dag_ids: Sequence[str], *, now: datetime) -> dict[str, int]:
+    """Return how many queued and running runs each DAG has, backfills and runs meant for a later time apart."""
     found = tuples(
         connection,
         """
         SELECT dag_id, count(*) FROM dag_run
         WHERE dag_id = ANY(%(dag_ids)s) AND state IN ('queued', 'running') AND backfill_id IS NULL
+          AND (state = 'running' OR run_after <= %(now)s)
         GROUP BY dag_id
         """,
-        {"dag_ids": list(dag_ids)},
+        {"dag_ids": list(dag_ids), "now": now},
     )
     return {row[0]: row[1] for row in found}
 
@@ -117,7 +124,8 @@ def startable_runs(
 ) -> Sequence[Mapping[str, Any]]:
     """Return the queued runs of these (locked) DAGs that may start within ``limits``, oldest first.
 
-    Backfill runs count against their backfill's own limit, in its order, all others against their DAG's.
+    Backfill runs count against their backfill's own limit, in its order, all others against their DAG's. One that is
+    cleared after its backfill is over still starts. Only unfinished runs are read, however many a backfill has had.
     """
     return rows(
         connection,
@@ -136,15 +144,20 @@ def startable_runs(
             ) AS run
         ), filled AS (
             SELECT run.id, run.version_id, run.month, run.run_after
-            FROM backfill JOIN locked USING (dag_id) CROSS JOIN LATERAL (
+            FROM (
+                SELECT DISTINCT queued.dag_id, queued.backfill_id
+                FROM locked JOIN dag_run AS queued USING (dag_id)
+                WHERE queued.state = 'queued' AND queued.backfill_id IS NOT NULL
+            ) AS waiting JOIN backfill ON backfill.id = waiting.backfill_id CROSS JOIN LATERAL (
                 SELECT id, version_id, month, run_after FROM dag_run
-                WHERE backfill_id = backfill.id AND state = 'queued'
+                WHERE dag_id = waiting.dag_id AND backfill_id = backfill.id AND state = 'queued'
                 ORDER BY CASE WHEN backfill.run_backwards THEN -extract(epoch FROM logical_date)
                               ELSE extract(epoch FROM logical_date) END, id
                 LIMIT greatest(0, backfill.max_active_runs - (
-                    SELECT count(*) FROM dag_run WHERE backfill_id = backfill.id AND state = 'running'))
+                    SELECT count(*) FROM dag_run
+                    WHERE dag_id = waiting.dag_id AND backfill_id = backfill.id AND state = 'running'))
             ) AS run
-            WHERE backfill.completed_at IS NULL AND NOT backfill.is_paused
+            WHERE backfill.completed_at IS NOT NULL OR NOT backfill.is_paused
         )
         SELECT * FROM (SELECT * FROM live UNION ALL SELECT * FROM filled) AS startable
         ORDER BY run_after, id LIMIT %(most)s
@@ -163,13 +176,14 @@ def next_queued_run_due(connection: Connection, *, now: datetime) -> datetime | 
 
 
 def forget_wakeups(connection: Connection, dag_run_ids: Sequence[int], *, now: datetime) -> None:
-    """Delete the due wake-ups of these claimed runs, and those of runs that are not running any more."""
+    """Delete the due wake-ups of these claimed runs, and those of runs that are not running any more, or are gone."""
     execute(
         connection,
         """
-        DELETE FROM run_wakeup USING dag_run AS run
-        WHERE run_wakeup.due_at <= %(now)s AND run.id = run_wakeup.dag_run_id
-          AND (run.id = ANY(%(ids)s) OR run.state <> 'running')
+        DELETE FROM run_wakeup
+        WHERE due_at <= %(now)s AND (
+            dag_run_id = ANY(%(ids)s)
+            OR NOT EXISTS (SELECT FROM dag_run AS run WHERE run.id = dag_run_id AND run.state = 'running'))
         """,
         {"ids": list(dag_run_ids), "now": now},
     )
@@ -199,26 +213,10 @@ def state_counts(
     return counts
 
 
-def unfinished_instances(
-    connection: Connection, dag_run_ids: Sequence[int], *, month: date
-) -> Sequence[Mapping[str, Any]]:
-    """Return the instances of these runs that are not finished."""
-    return rows(
-        connection,
-        """
-        SELECT id, dag_run_id, state, attempt_id FROM task_instance
-        WHERE month = %(month)s AND dag_run_id = ANY(%(ids)s)
-          AND state NOT IN ('success', 'failed', 'skipped', 'upstream_failed', 'removed')
-        ORDER BY id
-        """,
-        {"ids": list(dag_run_ids), "month": month},
-    )
-
-
 def mapped_length(connection: Connection, dag_run_id: int, task_id: str, key: str, *, month: date) -> int | None:
     """Return how many items a task handed on for mapping: the length of its XCom, or its number of mapped instances.
 
-    None: it pushed nothing that can be mapped over.
+    None: it pushed nothing that can be mapped over (a mapped task over nothing has just a placeholder, so none, too).
     """
     found = tuples(
         connection,
@@ -269,6 +267,18 @@ def explain(connection: Connection, dag_run_id: int, task_id: str, reason: str, 
         WHERE month = %(month)s AND dag_run_id = %(dag_run_id)s AND task_id = %(task_id)s
         """,
         {"dag_run_id": dag_run_id, "task_id": task_id, "reason": reason, "month": month},
+    )
+
+
+def warn(connection: Connection, dag_id: str, kind: str, message: str, *, now: datetime) -> None:
+    """Store a warning of this ``kind`` about a DAG, in place of an older one; it goes when the DAG is changed."""
+    execute(
+        connection,
+        """
+        INSERT INTO dag_warning (dag_id, kind, message, noticed_at) VALUES (%(dag_id)s, %(kind)s, %(message)s, %(now)s)
+        ON CONFLICT (dag_id, kind) DO UPDATE SET message = excluded.message, noticed_at = excluded.noticed_at
+        """,
+        {"dag_id": dag_id, "kind": kind, "message": message, "now": now},
     )
 
 

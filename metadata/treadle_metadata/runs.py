@@ -119,6 +119,20 @@ def find_run(connection: Connection, dag_id: str, run_id: str) -> Mapping[str, A
     return found[0]
 
 
+def lock_run(connection: Connection, dag_id: str, run_id: str) -> Mapping[str, Any]:
+    """Return one run's row as it is now, locked: no scheduler decides upon it until the transaction ends.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    found = rows(
+        connection,
+        "SELECT * FROM dag_run WHERE dag_id = %(dag_id)s AND run_id = %(run_id)s FOR NO KEY UPDATE",
+        {"dag_id": dag_id, "run_id": run_id},
+    )
+    return found[0] if found else find_run(connection, dag_id, run_id)
+
+
 def _run_id(run_after: datetime) -> str:
     return f"manual__{run_after.isoformat()}_{secrets.token_hex(4)}"
 

@@ -8,7 +8,6 @@ killed loses nothing: each duty is one transaction, and what was committed but n
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -24,6 +23,7 @@ from treadle_scheduler.duties.make_partitions import make_partitions
 from treadle_scheduler.duties.queue_tasks import queue_tasks
 from treadle_scheduler.duties.rescue_lost import rescue_lost
 from treadle_scheduler.duties.start_runs import start_runs
+from treadle_scheduler.waking import Flag
 
 log = logging.getLogger(__name__)
 
@@ -53,13 +53,14 @@ class Loop:
         self.context = context
         self._beat = beat
         self._due: dict[Duty, datetime] = {}
-        self._woken = threading.Event()
-        self._look_everywhere = True
+        self._woken = Flag()
+        self._everywhere = Flag(up=True)
         self._stopping = False
 
     def wake(self, *, everywhere: bool = False) -> None:
         """Ask for a beat at once, from any thread; ``everywhere``: of the timed duties too."""
-        self._look_everywhere |= everywhere
+        if everywhere:
+            self._everywhere.set()
         self._woken.set()
 
     def stop(self) -> None:
@@ -70,8 +71,7 @@ class Loop:
     def run(self) -> None:
         """Run beats until :meth:`stop` is called."""
         while not self._stopping:
-            woken = self._woken.is_set()
-            self._woken.clear()
+            woken = self._woken.take()
             try:
                 wait = self.beat(woken=woken)
             except OperationalError as error:
@@ -83,7 +83,7 @@ class Loop:
 
     def beat(self, *, woken: bool = True) -> timedelta:
         """Run the duties that are due; return how long nothing needs to be done unless something happens."""
-        everywhere, self._look_everywhere = self._look_everywhere, False
+        everywhere = self._everywhere.take()
         again = False
         for duty in self._beat:
             if everywhere or self._is_due(duty, woken):
@@ -97,7 +97,7 @@ class Loop:
         """Forget the connections of a database that restarts; nothing was committed that is not there afterwards."""
         log.warning("the database does not answer, trying again in %s s: %s", OUTAGE.total_seconds(), error.orig)
         self.context.database.close()
-        self._look_everywhere = True
+        self._everywhere.set()
         return OUTAGE
 
     def _is_due(self, duty: Duty, woken: bool) -> bool:

@@ -25,9 +25,16 @@ def retry_delay(task: TaskDocument, *, key: str, try_number: int) -> float:
     delay = task.retry_delay_seconds
     growth = task.retry_exponential_backoff
     if growth > 0 and growth != 1:
-        exponent = min(try_number - 1, 64)
-        least = max(1, math.ceil(min(delay * growth**exponent, MOST_SECONDS)))
+        least = max(1, math.ceil(_grown(delay, growth, min(try_number - 1, 64))))
         noise = int.from_bytes(hashlib.sha1(f"{key}#{try_number}".encode(), usedforsecurity=False).digest()[:8])
         delay = least + noise % least
     most = MOST_SECONDS if task.max_retry_delay_seconds is None else min(MOST_SECONDS, task.max_retry_delay_seconds)
     return min(delay, most)
+
+
+def _grown(delay: float, growth: float, times: int) -> float:
+    """Return ``delay`` times ``growth`` to the power of ``times``, within MOST_SECONDS, whatever floats can hold."""
+    if delay == 0:
+        return 0.0
+    power = math.log(delay) + times * math.log(growth)
+    return MOST_SECONDS if power > math.log(MOST_SECONDS) else delay * growth**times

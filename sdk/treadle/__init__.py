@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from treadle.errors import DagError, FailTask, ParamError, SkipTask, TaskTimeout, TreadleError
     from treadle.operators.base import BaseOperator
     from treadle.operators.bash import BashOperator
+    from treadle.operators.branch import BaseBranchOperator, BranchPythonOperator, ShortCircuitOperator
     from treadle.operators.empty import EmptyOperator
+    from treadle.operators.latest_only import LatestOnlyOperator
     from treadle.operators.python import PythonOperator
     from treadle.params import DagParam, Param, ParamsDict
     from treadle.rules import TriggerRule, WeightRule
     from treadle.runtime.context import Context, get_current_context
+    from treadle.setup_teardown import setup, teardown
     from treadle.task_groups import TaskGroup, task_group
     from treadle.tasks import task
     from treadle.templates import TemplateFile, literal
@@ -41,8 +44,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DAG",
+    "BaseBranchOperator",
     "BaseOperator",
     "BashOperator",
+    "BranchPythonOperator",
     "Connection",
     "Context",
     "CronDataIntervalTimetable",
@@ -54,11 +59,13 @@ __all__ = [
     "EmptyOperator",
     "FailTask",
     "Label",
+    "LatestOnlyOperator",
     "MultipleCronTriggerTimetable",
     "Param",
     "ParamError",
     "ParamsDict",
     "PythonOperator",
+    "ShortCircuitOperator",
     "SkipTask",
     "TaskGroup",
     "TaskTimeout",
@@ -75,8 +82,10 @@ __all__ = [
     "dag",
     "get_current_context",
     "literal",
+    "setup",
     "task",
     "task_group",
+    "teardown",
 ]
 
 _NAMES_BY_MODULE = {
@@ -87,10 +96,13 @@ _NAMES_BY_MODULE = {
     "errors": ("DagError", "FailTask", "ParamError", "SkipTask", "TaskTimeout", "TreadleError"),
     "operators.base": ("BaseOperator",),
     "operators.bash": ("BashOperator",),
+    "operators.branch": ("BaseBranchOperator", "BranchPythonOperator", "ShortCircuitOperator"),
     "operators.empty": ("EmptyOperator",),
+    "operators.latest_only": ("LatestOnlyOperator",),
     "operators.python": ("PythonOperator",),
     "rules": ("TriggerRule", "WeightRule"),
     "params": ("DagParam", "Param", "ParamsDict"),
+    "setup_teardown": ("setup", "teardown"),
     "runtime.context": ("Context", "get_current_context"),
     "tasks": ("task",),
     "task_groups": ("TaskGroup", "task_group"),

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from treadle.dags import DAG
+    from treadle.operators.base import BaseOperator
+    from treadle.setup_teardown import SetupTeardownScope
     from treadle.task_groups import TaskGroup
 
 
@@ -21,6 +23,7 @@ class _Scope(threading.local):
         self.dags: list[DAG] = []
         self.groups: list[TaskGroup | None] = []
         self.registered: list[DAG] = []
+        self.setup_scopes: list[SetupTeardownScope] = []
         self.detached = False
 
 
@@ -64,6 +67,24 @@ def leave_group() -> None:
     _scope.groups.pop()
 
 
+def note_task(task: BaseOperator) -> None:
+    """Put a new task into the innermost open ``with setup_task:`` block, if there is one."""
+    if _scope.setup_scopes:
+        _scope.setup_scopes[-1].add_task(task)
+
+
+def enter_setup_scope(scope: SetupTeardownScope) -> None:
+    """Open the ``with`` block of a setup or teardown; the block around it holds it as a part of its work."""
+    if _scope.setup_scopes:
+        _scope.setup_scopes[-1].add_scope(scope)
+    _scope.setup_scopes.append(scope)
+
+
+def leave_setup_scope() -> SetupTeardownScope:
+    """Close the innermost ``with`` block of a setup or teardown, and return what it holds."""
+    return _scope.setup_scopes.pop()
+
+
 def register(dag: DAG) -> None:
     """Remember ``dag`` for whoever collects the DAGs of this file, although no global name may hold it."""
     if not any(one is dag for one in _scope.registered):
@@ -74,6 +95,7 @@ def reset() -> None:
     """Forget open ``with`` blocks and registered DAGs: a new file begins."""
     _scope.dags.clear()
     _scope.groups.clear()
+    _scope.setup_scopes.clear()
     _scope.registered.clear()
 
 

@@ -10,9 +10,7 @@ gives one digest (design section 7). Times are ISO 8601 strings in UTC, duration
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
@@ -21,6 +19,13 @@ FORMAT = 1
 
 Json = Any
 """A value that ``json`` can carry."""
+
+SKIPPED_TASKS = "treadle.skipped_tasks"
+"""XCom key under which an attempt of a task with ``can_skip`` names the tasks that are skipped whatever their trigger
+rule: a JSON list of task ids. User code cannot push keys that begin with :data:`RESERVED_KEYS`."""
+
+RESERVED_KEYS = "treadle."
+"""What the keys of the XComs begin with that Treadle itself pushes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +55,18 @@ class ScheduleDocument:
 
 @dataclass(frozen=True, slots=True)
 class ExpandArgument:
-    """One mapped argument: a literal of ``length`` items, or the result of an upstream task."""
+    """One mapped argument: a literal of ``length`` items, the result of an upstream task, or a combination of others.
+
+    ``combine`` says how the lengths of ``sources`` make this one's: ``zip`` is the shortest, ``zip_longest`` the
+    longest, ``concat`` the sum. A ``map`` has the length of what it is applied to, so it leaves no trace here.
+    """
 
     name: str
     length: int | None = None
     task_id: str | None = None
     key: str = "return_value"
+    combine: str | None = None
+    sources: tuple[ExpandArgument, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +116,14 @@ class TaskDocument:
     template_fields: tuple[str, ...] = ()
     expand: ExpandDocument | None = None
     map_index_template: str | None = None
+    can_skip: bool = False
+    """True when an attempt of the task may name tasks to skip (:data:`SKIPPED_TASKS`): a branch or short circuit."""
+    is_setup: bool = False
+    is_teardown: bool = False
+    setups: tuple[str, ...] = ()
+    """Of a teardown: the setups that it cleans up after, sorted; it waits for them directly."""
+    on_failure_fail_dagrun: bool = False
+    """Of a teardown: whether its failure fails the run."""
     line: int | None = field(default=None, compare=False)
     """Line of the task's definition in its file; not part of the digest."""
 
@@ -166,6 +185,7 @@ _NESTED: dict[str, type[Any]] = {
     "schedule": ScheduleDocument,
     "expand": ExpandDocument,
     "arguments": ExpandArgument,
+    "sources": ExpandArgument,
     "tasks": TaskDocument,
     "params": ParamDocument,
     "groups": GroupDocument,
@@ -193,20 +213,6 @@ def loads(text: str | Json) -> DagDocument:
     Unknown keys are passed over, so that an older server can read what a newer SDK wrote.
     """
     return _read(DagDocument, json.loads(text) if isinstance(text, str) else text)  # type: ignore[no-any-return]
-
-
-def digest(document: DagDocument) -> str:
-    """Return the SHA-256 hex digest that names the version of ``document``; line numbers do not count."""
-    return digest_of(to_json(document))
-
-
-def digest_of(plain: Mapping[str, Json]) -> str:
-    """Return the digest of a document's plain form (:func:`to_json`)."""
-    counted = {name: value for name, value in plain.items() if name != "line"}
-    if "tasks" in counted:
-        counted["tasks"] = [{name: task[name] for name in task if name != "line"} for task in counted["tasks"]]
-    text = json.dumps(counted, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 _DEFAULTS: dict[type[Any], tuple[tuple[str, Any], ...]] = {}
@@ -250,4 +256,4 @@ def _value(name: str, value: Json) -> Any:
     return tuple(value) if isinstance(value, list) and name in _SEQUENCES else value
 
 
-_SEQUENCES = frozenset({"upstream", "tags", "owners", "expressions", "template_fields"})
+_SEQUENCES = frozenset({"upstream", "tags", "owners", "expressions", "template_fields", "setups"})

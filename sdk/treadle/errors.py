@@ -12,6 +12,8 @@ TreadleError
 ├── ParamError                  a param's value does not fit its schema; also a ValueError
 ├── XComTypeError               a value that cannot be handed on; names the bad element's path; also a TypeError
 ├── XComTooLargeError           a value larger than the installation allows; also a ValueError
+├── BranchError                 a branch chose what the DAG does not have; also a ValueError
+├── ReservedKeyError            an XCom key that Treadle keeps for itself; also a ValueError
 ├── CommandError                a command of a BashOperator ended badly
 ├── NotInTaskError              something of a running task was asked for elsewhere; also a RuntimeError
 ├── VariableNotFoundError       a variable that is nowhere; also a LookupError
@@ -143,6 +145,20 @@ class XComTooLargeError(TreadleError, ValueError):
         self.key = key
         self.size = size
         self.limit = limit
+
+
+class BranchError(TreadleError, ValueError):
+    """A branch chose something that is no task or group of its DAG. ``known`` are the ids that it could have meant."""
+
+    def __init__(self, task_id: str, fact: str, expected: str, name: str = "", known: Iterable[str] = ()) -> None:
+        super().__init__(f"branch {shown(task_id)} {fact}; expected {expected}{did_you_mean(name, known)}")
+
+
+class ReservedKeyError(TreadleError, ValueError):
+    """An XCom key that Treadle keeps for itself."""
+
+    def __init__(self, key: str, prefix: str) -> None:
+        super().__init__(f"XCom {shown(key)} cannot be pushed: keys that begin with {shown(prefix)} are Treadle's own")
 
 
 class CommandError(TreadleError):

@@ -16,6 +16,7 @@ class TriggerRule(StrEnum):
     ALL_FAILED = "all_failed"
     ALL_DONE = "all_done"
     ALL_DONE_MIN_ONE_SUCCESS = "all_done_min_one_success"
+    ALL_DONE_SETUP_SUCCESS = "all_done_setup_success"
     ONE_SUCCESS = "one_success"
     ONE_FAILED = "one_failed"
     ONE_DONE = "one_done"

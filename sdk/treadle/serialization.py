@@ -100,6 +100,11 @@ def task_document(task: BaseOperator, upstream: Iterable[str]) -> TaskDocument:
         template_fields=tuple(task.template_fields),
         expand=_expand(task),
         map_index_template=task.map_index_template,
+        can_skip=kind.can_skip,
+        is_setup=task.is_setup,
+        is_teardown=task.is_teardown,
+        setups=_setups(task),
+        on_failure_fail_dagrun=task.on_failure_fail_dagrun,
         line=task.line or None,
         **_retry_fields(task),
         **_queue_fields(task),
@@ -114,6 +119,12 @@ def _group_document(group: TaskGroup) -> GroupDocument:
         tooltip=group.tooltip,
         doc_md=group.doc_md,
     )
+
+
+def _setups(task: BaseOperator) -> tuple[str, ...]:
+    if not task.is_teardown:
+        return ()
+    return tuple(one.task_id for one in task.upstream_list if one.is_setup)
 
 
 def _retry_fields(task: BaseOperator) -> dict[str, Any]:

@@ -117,9 +117,16 @@ class TaskGroup(Node):
 
     @property
     def leaves(self) -> Sequence[BaseOperator]:
-        """The tasks of the group that none of the group waits for."""
-        inside = {task.task_id for task in self.tasks()}
-        return [task for task in self.tasks() if not task.downstream_task_ids & inside]
+        """The tasks of the group that none of the group waits for; before a teardown, what it cleans up after.
+
+        What comes after a group waits for its work, not for the cleaning up.
+        """
+        inside = {task.task_id: task for task in self.tasks()}
+        found: dict[str, BaseOperator] = {}
+        for task in inside.values():
+            if not task.downstream_task_ids & inside.keys():
+                _add_leaves(task, inside, found)
+        return list(found.values())
 
     def __enter__(self) -> Self:
         enter_group(self)
@@ -130,6 +137,18 @@ class TaskGroup(Node):
 
     def __repr__(self) -> str:
         return f"task group {shown(self.group_id or '')}"
+
+
+def _add_leaves(task: BaseOperator, inside: Mapping[str, BaseOperator], found: dict[str, BaseOperator]) -> None:
+    """Add ``task``, or in place of a teardown the last tasks of its scope."""
+    if not task.is_teardown:
+        found[task.task_id] = task
+        return
+    for task_id in sorted(task.upstream_task_ids & inside.keys()):
+        before = inside[task_id]
+        followed = any(not inside[one].is_teardown for one in before.downstream_task_ids & inside.keys())
+        if not (before.is_setup or followed):
+            _add_leaves(before, inside, found)
 
 
 def _open_group(dag: DAG | None) -> TaskGroup | None:
@@ -149,6 +168,8 @@ class TaskGroupFunction(Generic[P, R]):
 
     A call returns what the function returns, or the group if that is None.
     """
+
+    __name__: str
 
     def __init__(self, function: Callable[P, R], arguments: Mapping[str, Any]) -> None:
         functools.update_wrapper(self, function)

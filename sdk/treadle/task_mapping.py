@@ -70,4 +70,4 @@ class TaskPartial:
             expand_input=ExpandInput(kind, dict(over)),
             nest_under="op_kwargs",
         )
-        return XComArg(operator)
+        return self._function.result_of(operator)

@@ -29,12 +29,24 @@ if TYPE_CHECKING:
     from treadle.task_mapping import TaskPartial
 
 
+Condition = Callable[[Any], "bool | tuple[bool, str]"]
+"""Called with the attempt's context by ``run_if`` and ``skip_if``."""
+
+
 class TaskFunction:
     """A function under ``@task``. A call makes a task and returns its result; ``function`` is the plain function."""
 
     __name__: str
 
-    def __init__(self, function: Callable[..., Any], kind: type[BaseOperator], arguments: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        kind: type[BaseOperator],
+        arguments: Mapping[str, Any],
+        mark: Callable[[BaseOperator], None] | None = None,
+    ) -> None:
+        if isinstance(function, TaskFunction):
+            raise DagError(f"@task stands above {function!r}; write it below the other decorators, or only once")
         plain = plain_function(function)
         if plain is None:
             raise DagError(f"@task decorates functions, not {type(function).__name__}; arguments are given by name")
@@ -42,6 +54,8 @@ class TaskFunction:
         self.function = function
         self.kind = kind
         self.arguments = dict(arguments)
+        self.mark = mark
+        """Called with each operator made: what ``@setup`` and ``@teardown`` do."""
         self.site: Site = (plain.__code__.co_filename, plain.__code__.co_firstlineno)
         self._parameters = Parameters(plain)
         self._check_parameters()
@@ -56,12 +70,21 @@ class TaskFunction:
         missing = [name for name in self._parameters.missing(args, kwargs) if name not in CONTEXT_KEYS]
         if missing:
             raise DagError(f"{self!r} is called without {', '.join(map(repr, missing))}")
-        operator = self.kind(**self.settings(), op_args=args, op_kwargs=kwargs)
-        return XComArg(operator)
+        return self.result_of(self.kind(**self.settings(), op_args=args, op_kwargs=kwargs))
 
     def override(self, **arguments: Any) -> TaskFunction:
         """Return the same function with other operator arguments; ``task_id`` renames the task."""
-        return TaskFunction(self.function, self.kind, {**self.arguments, **arguments})
+        return TaskFunction(self.function, self.kind, {**self.arguments, **arguments}, self.mark)
+
+    def marked(self, mark: Callable[[BaseOperator], None]) -> TaskFunction:
+        """Return the same function, with ``mark`` called for each of its operators."""
+        return TaskFunction(self.function, self.kind, self.arguments, mark)
+
+    def result_of(self, operator: BaseOperator) -> XComArg:
+        """Return the result of an operator made of this function, once it is marked as it should be."""
+        if self.mark is not None:
+            self.mark(operator)
+        return XComArg(operator)
 
     def partial(self, **kwargs: Any) -> TaskPartial:
         """Fix some of the function's arguments; ``.expand(...)`` of the result maps the task over others."""
@@ -172,11 +195,45 @@ class TaskDecorators:
         kind = importlib.import_module("treadle.operators.decorated_bash").BashDecoratedOperator
         return self._decorate(kind, function, arguments)
 
+    def branch(self, function: Any = None, /, **arguments: Any) -> Any:
+        """Make each call of the decorated function a task that chooses which of the tasks after it run.
+
+        The function returns the id of a task or group, several, or None; see ``BranchPythonOperator``.
+        """
+        return self._decorate(_branches().BranchDecoratedOperator, function, arguments)
+
+    def short_circuit(self, function: Any = None, /, **arguments: Any) -> Any:
+        """Make each call of the decorated function a task after which nothing runs if it returns something false.
+
+        Takes ``ignore_downstream_trigger_rules=True``; see ``ShortCircuitOperator``.
+        """
+        return self._decorate(_branches().ShortCircuitDecoratedOperator, function, arguments)
+
+    def run_if(self, condition: Condition, skip_message: str | None = None) -> Callable[[TaskFunction], TaskFunction]:
+        """Skip the task unless ``condition(context)`` holds. Stands above ``@task``.
+
+        ``condition`` returns True or False, or such a value and the message that the skipped task shows.
+        """
+        return _conditions().only_if(condition, True, skip_message)  # type: ignore[no-any-return]
+
+    def skip_if(self, condition: Condition, skip_message: str | None = None) -> Callable[[TaskFunction], TaskFunction]:
+        """Skip the task if ``condition(context)`` holds. Stands above ``@task``. See :meth:`run_if`."""
+        return _conditions().only_if(condition, False, skip_message)  # type: ignore[no-any-return]
+
     def _decorate(self, kind: type[BaseOperator], function: Any, arguments: Mapping[str, Any]) -> Any:
         given = {**self._bound, **arguments}
         if function is None:
             return lambda one: TaskFunction(one, kind, given)
         return TaskFunction(function, kind, given)
+
+
+def _branches() -> Any:
+    # Loaded on need, as all kinds of tasks but the plain one.
+    return importlib.import_module("treadle.operators.branch")
+
+
+def _conditions() -> Any:
+    return importlib.import_module("treadle.conditions")
 
 
 task = TaskDecorators()

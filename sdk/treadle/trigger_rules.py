@@ -29,7 +29,9 @@ Action = Literal["run", "wait", "skip", "upstream_fail"]
 class UpstreamCounts:
     """How many direct upstream instances there are, and in which state.
 
-    ``done`` counts the finished ones: success, failed, skipped, upstream_failed and removed together.
+    ``done`` counts the finished ones: success, failed, skipped, upstream_failed and removed together. The
+    ``setups_`` counts are those of them that are instances of setups, for ``all_done_setup_success`` alone:
+    upstream_failed is in ``setups_failed``, removed ones are in ``setups_total`` only.
     """
 
     total: int = 0
@@ -39,6 +41,10 @@ class UpstreamCounts:
     upstream_failed: int = 0
     removed: int = 0
     done: int = 0
+    setups_total: int = 0
+    setups_success: int = 0
+    setups_skipped: int = 0
+    setups_failed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,9 @@ class _Tally:
     skipped: int
     ran: int
     waiting: int
+    setups_success: int = 0
+    setups_skipped: int = 0
+    setups_failed: int = 0
 
     @property
     def nothing_succeeded(self) -> Action:
@@ -104,6 +113,14 @@ def _all_done_min_one_success(t: _Tally) -> Action:
     if t.waiting:
         return "wait"
     return "run" if t.success else t.nothing_succeeded
+
+
+def _all_done_setup_success(t: _Tally) -> Action:
+    if t.waiting:
+        return "wait"
+    if t.setups_success or not (t.setups_skipped or t.setups_failed):
+        return "run"
+    return "upstream_fail" if t.setups_failed else "skip"
 
 
 def _one_success(t: _Tally) -> Action:
@@ -162,6 +179,10 @@ _RULES: Final[dict[str, tuple[Callable[[_Tally], Action], str]]] = {
         _all_done_min_one_success,
         "all must finish, none skipped, at least one must succeed",
     ),
+    "all_done_setup_success": (
+        _all_done_setup_success,
+        "all must finish, and of the setups among them at least one must succeed",
+    ),
     "one_success": (_one_success, "one must succeed"),
     "one_failed": (_one_failed, "one must fail"),
     "one_done": (_one_done, "one must succeed or fail"),
@@ -195,6 +216,7 @@ def evaluate(rule: str, counts: UpstreamCounts) -> Verdict:
         counts.upstream_failed,
         counts.removed,
         counts.done,
+        (counts.setups_success, counts.setups_skipped, counts.setups_failed),
     )
 
 
@@ -208,6 +230,7 @@ def _evaluate(
     upstream_failed: int,
     removed: int,
     done: int,
+    setups: tuple[int, int, int],
 ) -> Verdict:
     try:
         decide, goal = _RULES[rule]
@@ -222,6 +245,9 @@ def _evaluate(
         skipped=skipped,
         ran=success + failed,
         waiting=total - done,
+        setups_success=setups[0],
+        setups_skipped=setups[1],
+        setups_failed=setups[2],
     )
     action = decide(tally)
     return Verdict(action, _reason(action, str(rule), goal, tally))
@@ -237,7 +263,14 @@ def _reason(action: Action, rule: str, goal: str, tally: _Tally) -> str:
     if action == "run":
         return f"may run: {found} ({rule}: {goal})"
     end = "skipped" if action == "skip" else "upstream_failed"
-    return f"{end}: {found}, but {goal} ({rule})"
+    return f"{end}: {found}{_setups(rule, tally)}, but {goal} ({rule})"
+
+
+def _setups(rule: str, tally: _Tally) -> str:
+    if rule != "all_done_setup_success":
+        return ""
+    parts = ((tally.setups_failed, "failed"), (tally.setups_skipped, "skipped"))
+    return "; of the setups: " + ", ".join(f"{count} {word}" for count, word in parts if count)
 
 
 def _found(tally: _Tally) -> str:
@@ -277,6 +310,13 @@ met.
 """
 
 
+_SETUP_PREFACE = """\
+## Truth table of `all_done_setup_success`
+
+The rule of teardowns: for one setup and one task of its scope. A teardown without setups is as with `all_done`.
+"""
+
+
 def truth_table() -> str:
     """Return the page ``docs/reference/trigger-rules.md``: every rule for every pair of upstream states."""
     goals = [
@@ -289,17 +329,38 @@ def truth_table() -> str:
         "| --- |" + " --- |" * len(RULES),
     ]
     pairs = [_row(pair) for pair in combinations_with_replacement(_SHOWN, 2)]
-    return "\n".join([_PREFACE, *goals, "", _TABLE_PREFACE, *head, *pairs, ""])
+    ends = [
+        "| setup | " + " | ".join(f"task {state}" for state in _SHOWN) + " |",
+        "| --- |" + " --- |" * len(_SHOWN),
+        *map(_setup_row, _SHOWN),
+    ]
+    return "\n".join([_PREFACE, *goals, "", _TABLE_PREFACE, *head, *pairs, "", _SETUP_PREFACE, *ends, ""])
 
 
 def _row(states: tuple[str, ...]) -> str:
+    cells = (_SIGNS[evaluate(name, _counted(states)).action] for name in RULES)
+    return f"| {', '.join(states)} | " + " | ".join(cells) + " |"
+
+
+def _setup_row(setup: str) -> str:
+    found = "failed" if setup == "upstream_failed" else setup
+    cells = []
+    for state in _SHOWN:
+        counts = _counted((setup, state))
+        counts.setups_total = 1
+        if found in ("success", "failed", "skipped"):
+            setattr(counts, f"setups_{found}", 1)
+        cells.append(_SIGNS[evaluate("all_done_setup_success", counts).action])
+    return f"| {setup} | " + " | ".join(cells) + " |"
+
+
+def _counted(states: tuple[str, ...]) -> UpstreamCounts:
     counts = UpstreamCounts(total=len(states))
     for state in states:
         if state != "unfinished":
             setattr(counts, state, getattr(counts, state) + 1)
             counts.done += 1
-    cells = (_SIGNS[evaluate(name, counts).action] for name in RULES)
-    return f"| {', '.join(states)} | " + " | ".join(cells) + " |"
+    return counts
 
 
 if __name__ == "__main__":

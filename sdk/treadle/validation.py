@@ -34,6 +34,7 @@ def problems(dag: DAG) -> list[DagError]:
         *_cycles(dag),
         *_param_problems(dag),
         *_fail_fast_problems(dag),
+        *_setup_problems(dag),
     ]
 
 
@@ -101,7 +102,7 @@ def _fail_fast_problems(dag: DAG) -> Iterator[DagError]:
     if not dag.fail_fast:
         return
     for task in dag.tasks:
-        if task.trigger_rule is not TriggerRule.ALL_SUCCESS:
+        if task.trigger_rule is not TriggerRule.ALL_SUCCESS and not task.is_teardown:
             yield InvalidArgumentError(
                 repr(task),
                 "trigger_rule",
@@ -109,3 +110,17 @@ def _fail_fast_problems(dag: DAG) -> Iterator[DagError]:
                 "all_success in a DAG with fail_fast=True",
                 site=task.site,
             )
+
+
+def _setup_problems(dag: DAG) -> Iterator[DagError]:
+    """Yield tasks that would run although the setup right before them failed (airflow-surface 1.10)."""
+    for setup in dag.tasks:
+        for task in setup.downstream_list if setup.is_setup else ():
+            if not task.is_teardown and task.trigger_rule is not TriggerRule.ALL_SUCCESS:
+                yield InvalidArgumentError(
+                    repr(task),
+                    "trigger_rule",
+                    str(task.trigger_rule),
+                    f"all_success right after the setup {shown(setup.task_id)}",
+                    site=task.site,
+                )

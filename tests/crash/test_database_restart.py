@@ -37,7 +37,7 @@ def test_a_restart_of_the_database_loses_nothing(server: EmbeddedPostgres, home:
         server.stop()
         server.start()
         one.wait_for_end()
-        assert one.run_state() == "success"
+        one.assert_ended_right(TASKS, kills=0)
         assert one.executions() == dict.fromkeys(range(TASKS), 1)
         assert one.process is not None
         assert one.process.poll() is None

@@ -15,12 +15,14 @@ from typing import Any
 
 from bench import processes
 from bench.documents import install
+from tests.support.processes import processes_with
 from tests.support.waiting import wait_until
 
 from treadle.document import DagDocument, TaskDocument
 from treadle_metadata import runs
 from treadle_metadata.connection import Database
 from treadle_metadata.statements import rows
+from treadle_metadata.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
 
 DAG_FILE = """
 import os
@@ -29,7 +31,7 @@ from pathlib import Path
 
 from treadle import DAG, task
 
-with DAG("crash", max_active_tasks=1000, default_args={{"retries": 3, "retry_delay": 0}}):
+with DAG("crash", max_active_tasks=1000, default_args={{"retries": {retries}, "retry_delay": 0}}):
 
     @task
     def count(number):
@@ -67,12 +69,13 @@ class Service:
         }
         self.process: subprocess.Popen[bytes] | None = None
 
-    def install(self, tasks: int, seconds: float = 0.0) -> None:
+    def install(self, tasks: int, seconds: float = 0.0, retries: int = 3) -> None:
         """Write a DAG file of counting tasks and store its version."""
-        source = DAG_FILE.format(counts=self.counts, tasks=tasks, seconds=seconds)
+        source = DAG_FILE.format(counts=self.counts, tasks=tasks, seconds=seconds, retries=retries)
         (self.home / "dags" / "crash.py").write_text(source)
         documents = tuple(
-            TaskDocument(f"t{n}", operator="PythonOperator", retries=3, retry_delay_seconds=0) for n in range(tasks)
+            TaskDocument(f"t{n}", operator="PythonOperator", retries=retries, retry_delay_seconds=0)
+            for n in range(tasks)
         )
         document = DagDocument("crash", tasks=documents, max_active_tasks=1000)
         with self.database.begin() as connection:
@@ -126,6 +129,33 @@ class Service:
         assert self.process is not None
         return [pid for pid in processes.tree(self.process.pid) if module in command_line(pid)]
 
+    def assert_history_is_lawful(self) -> None:
+        """Every move is one that the states allow, and each follows on from the one before it."""
+        moves = self.select("SELECT entity, entity_id, old_state, new_state FROM state_transition ORDER BY id")
+        assert moves, "the history was not recorded"
+        at: dict[tuple[str, int], str] = {}
+        for move in moves:
+            old, new = move["old_state"], move["new_state"]
+            lawful = RUN_MOVES[RunState(old)] if move["entity"] == "dag_run" else TASK_MOVES[TaskState(old)]
+            assert new in lawful, move
+            assert at.setdefault((move["entity"], move["entity_id"]), old) == old, move
+            at[move["entity"], move["entity_id"]] = new
+
+    def assert_ended_right(self, tasks: int, kills: int) -> None:
+        """The run succeeded, with each task run once, but for those attempts that a kill may have cost."""
+        assert self.run_state() == "success"
+        tries = {int(one["task_id"][1:]): one["try_number"] for one in self.select("SELECT * FROM task_instance")}
+        executions = self.executions()
+        assert sorted(tries) == sorted(executions) == list(range(tasks))
+        # Code runs only after its start is recorded, so no execution is without an attempt that was charged.
+        assert all(executions[number] <= tries[number] for number in executions)
+        attempts = self.select("SELECT task_instance_id, try_number, outcome, error FROM task_attempt")
+        assert sorted(one["outcome"] for one in attempts if one["outcome"] != "failed") == ["success"] * tasks
+        lost = [one for one in attempts if one["outcome"] == "failed"]
+        assert sum(tries.values()) == len(attempts) == tasks + len(lost)
+        assert len(lost) <= kills * int(self.environment["TREADLE_PARALLELISM"])
+        self.assert_history_is_lawful()
+
     def executions(self) -> dict[int, int]:
         """Return how often each task's code has run."""
         counted: dict[int, int] = {}
@@ -144,9 +174,10 @@ def command_line(pid: int) -> str:
 
 @contextmanager
 def service(home: Path, database: Database, **environment: str) -> Iterator[Service]:
-    """Yield a service; whatever of it is left is killed afterwards."""
+    """Yield a service; stop it, and see that no process of it is left."""
     one = Service(home, database, **environment)
     try:
         yield one
     finally:
         one.stop()
+    wait_until(lambda: not processes_with(str(home)), 20)

@@ -76,6 +76,11 @@ class EventLoop:
         heapq.heappush(self._timers, (time.monotonic() + seconds, next(self._order), timer))
         return timer
 
+    @property
+    def pending_timers(self) -> int:
+        """How many timers are kept, cancelled ones included."""
+        return len(self._timers)
+
     def stop(self) -> None:
         """Leave :meth:`run` after the current round."""
         self._running = False

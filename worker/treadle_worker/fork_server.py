@@ -1,7 +1,7 @@
 """The host's handle on a fork server: the zygote, or one template.
 
-Orders that the server has no room for wait here, with their descriptors. Reports come back as one JSON object per
-packet (``treadle_worker.forker``). When the server ends without being told to, ``on_end`` is called once.
+Orders that the server has no room for wait here, with their descriptors. Reports come back as JSON, a list
+per packet (``treadle_worker.forker``). When the server ends without being told to, ``on_end`` is called once.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class ForkServer:
         except OSError:
             data = b""
         if data:
-            self._on_report(json.loads(data))
+            for report in json.loads(data):
+                self._on_report(report)
         else:
             self.close()
             self._on_end()

@@ -34,6 +34,7 @@ Entry = Callable[[Order, list[int]], None]
 _MAX_DESCRIPTORS: Final = 4
 _ANCILLARY_BYTES: Final = socket.CMSG_SPACE(_MAX_DESCRIPTORS * 4)
 _RECEIVE_FLAGS: Final = socket.MSG_CMSG_CLOEXEC | socket.MSG_DONTWAIT
+_ORDERS_PER_TURN: Final = 8
 _SECONDS_TO_END: Final = 2.0
 
 
@@ -62,6 +63,10 @@ def receive_order(control: socket.socket) -> tuple[Order | None, list[int]]:
     return (json.loads(data) if data else None), list(descriptors)
 
 
+def _heed(*_: object) -> None:
+    """Do nothing; a signal without a handler would not write to the wake-up descriptor."""
+
+
 class Forker:
     """Serves orders. ``entries`` maps an order's ``do`` to what the forked child then runs; it must not return."""
 
@@ -69,6 +74,7 @@ class Forker:
         self._control = control
         self._entries = entries
         self._living: set[int] = set()
+        self._reports: list[dict[str, Any]] = []
         self.refuse: Callable[[], str | None] = lambda: None
         """Asked before each fork; a reason means that the host must start a new template instead."""
 
@@ -76,36 +82,38 @@ class Forker:
         """Fork and reap until the host closes the socket; then end everything below."""
         adopt_orphans()
         self._alarm, self._alarm_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGCHLD, _heed)
         signal.set_wakeup_fd(self._alarm_write, warn_on_full_buffer=False)
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         poll.register(self._alarm, select.POLLIN)
-        alarm = self._alarm
         try:
-            while True:
-                ready = poll.poll()
-                for fd, _ in ready:
-                    if fd == alarm:
+            going = True
+            while going:
+                for fd, _ in poll.poll():
+                    if fd == self._alarm:
                         self._reap()
-                    elif not self._take_order():
-                        return
+                    else:
+                        going = self._take_orders()
+                self.send_reports()
         finally:
             self._end()
 
-    def _take_order(self) -> bool:
-        try:
-            order, descriptors = receive_order(self._control)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        if order is None:
-            return False
-        if order["do"] == "sweep":
-            self._sweep()
-        else:
-            self._obey(order, descriptors)
+    def _take_orders(self) -> bool:
+        """Obey a few orders; tell whether the host is still there."""
+        for _ in range(_ORDERS_PER_TURN):
+            try:
+                order, descriptors = receive_order(self._control)
+            except BlockingIOError:
+                return True
+            except OSError:
+                return False
+            if order is None:
+                return False
+            if order["do"] == "sweep":
+                self._sweep()
+            else:
+                self._obey(order, descriptors)
         return True
 
     def _obey(self, order: Order, descriptors: list[int]) -> None:
@@ -134,7 +142,9 @@ class Forker:
             os.close(self._alarm)
             os.close(self._alarm_write)
             self._control.close()
-            os.setsid()
+            # A group of its own, to be killed as one. Not a session: with the kernel's autogroup each session gets an
+            # equal share of the machine, and a few dozen tasks would starve the scheduler and the database.
+            os.setpgid(0, 0)
             if order["do"] == "child":
                 # What the task detaches becomes the child's own: only once the child is gone it is a left-over.
                 adopt_orphans()
@@ -176,9 +186,15 @@ class Forker:
                 kill_group(pid, signal.SIGKILL)
 
     def report(self, message: dict[str, Any]) -> None:
-        """Tell the host; a host that is gone shows as the end of the orders."""
-        with contextlib.suppress(OSError):
-            self._control.send(json.dumps(message).encode())
+        """Note something for the host; it is sent at the end of the turn."""
+        self._reports.append(message)
+
+    def send_reports(self) -> None:
+        """Send what was noted. A host that is gone shows as the end of the orders."""
+        if self._reports:
+            with contextlib.suppress(OSError):
+                self._control.send(json.dumps(self._reports).encode())
+            self._reports = []
 
     def _end(self) -> None:
         deadline = time.monotonic() + _SECONDS_TO_END

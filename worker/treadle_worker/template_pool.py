@@ -83,7 +83,6 @@ class TemplatePool:
         )
         order = {"do": "template", "spawn": template.number, "file": key[0]}
         self._templates[template.number] = self._by_key[key] = template
-        template.limit = self.loop.later(self._config.import_seconds, lambda: self._stop_import(template))
         self._zygote.order(order, [theirs.detach()])
         return template
 
@@ -93,6 +92,8 @@ class TemplatePool:
             self._retire(template)
 
     def _stop_import(self, template: Template) -> None:
+        if template.state is not State.IMPORTING:
+            return
         template.overtime = True
         if template.pid is not None:
             kill_group(template.pid, signal.SIGKILL)
@@ -167,6 +168,7 @@ class TemplatePool:
         if number in self._templates:
             template = self._templates[number]
             template.pid = pid
+            template.limit = self.loop.later(self._config.import_seconds, lambda: self._stop_import(template))
             self._pids[pid] = template
         elif number in self._runners:
             template, runner = self._runners[number]
@@ -276,4 +278,6 @@ def _control_pair() -> tuple[socket.socket, socket.socket]:
 def _start_zygote(control: socket.socket, config: HostConfig) -> subprocess.Popen[bytes]:
     fd = control.fileno()
     command = [sys.executable, "-P", "-m", "treadle_worker.zygote", str(fd), config.to_text()]
-    return subprocess.Popen(command, pass_fds=(fd,), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    return subprocess.Popen(
+        command, pass_fds=(fd,), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
+    )

@@ -67,14 +67,17 @@ def serve_template(control: socket.socket, file: str, config: HostConfig) -> Non
     except BaseException as error:
         text = "".join(traceback.format_exception(error.__cause__ or error))
         forker.report({"failed": str(error), "type": type(error).__name__, "traceback": text})
+        forker.send_reports()
         return
     if _threads_stay():
         forker.report({"threads": True})
+        forker.send_reports()
         return
     gc.collect()
     gc.freeze()
     forker.refuse = _Staleness(loaded).reason
     forker.report({"ready": True})
+    forker.send_reports()
     forker.serve()
 
 

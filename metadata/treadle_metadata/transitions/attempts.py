@@ -9,12 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import Connection
 
 from treadle_metadata.statements import execute, tuples
+
+LONGEST_RETRY_DELAY: Final = 366 * 86400.0
+"""Seconds; a task may ask for a delay of its own, and a report must not fail for a number that no calendar has."""
 
 _START: Final = """
     UPDATE task_instance AS instance
@@ -43,7 +47,8 @@ _FINISH: Final = """
         next_retry_at = CASE
             WHEN instance.state <> 'restarting' AND report.outcome = 'failed'
                  AND instance.try_number <= instance.max_tries
-            THEN report.ended_at + make_interval(secs => coalesce(report.retry_delay, attempt.retry_delay_seconds))
+            THEN report.ended_at + make_interval(secs => greatest(0, least(
+                %(longest_delay)s, coalesce(report.retry_delay, attempt.retry_delay_seconds))))
         END,
         lease_until = NULL, pid = report.pid,
         rendered_map_index = coalesce(report.rendered_map_index, instance.rendered_map_index)
@@ -106,6 +111,7 @@ def start(
     connection: Connection, reports: Sequence[Mapping[str, Any]], *, month: date, now: datetime, lease_until: datetime
 ) -> set[UUID]:
     """Move queued instances to running; return the attempt ids that may run their code."""
+    reports = sorted(reports, key=itemgetter("task_instance_id"))  # the lock order
     moved = tuples(
         connection,
         _START,
@@ -129,7 +135,7 @@ def finish(connection: Connection, reports: Sequence[Mapping[str, Any]], *, mont
 
     Returns (attempt id, instance id, run id, new state, next retry) of each instance that moved.
     """
-    parameters = _finish_parameters(reports) | {"month": month}
+    parameters = _finish_parameters(sorted(reports, key=itemgetter("task_instance_id"))) | {"month": month}
     moved = tuples(connection, _FINISH, parameters)
     execute(connection, _CLOSE, parameters)
     return moved
@@ -158,6 +164,7 @@ def _finish_parameters(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "rendered": texts("rendered_fields"),
         "retry_delays": column("retry_delay_seconds"),
         "map_labels": column("rendered_map_index"),
+        "longest_delay": LONGEST_RETRY_DELAY,
     }
 
 
@@ -185,6 +192,7 @@ def beat(
     connection: Connection, beats: Sequence[Mapping[str, Any]], *, month: date, lease_until: datetime
 ) -> set[UUID]:
     """Renew the leases of living attempts; return the attempts that are still theirs."""
+    beats = sorted(beats, key=itemgetter("task_instance_id"))
     parameters = {
         "ids": [one["task_instance_id"] for one in beats],
         "attempt_ids": [one["attempt_id"] for one in beats],

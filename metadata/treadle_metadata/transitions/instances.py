@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from operator import attrgetter
 from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import Connection
 
-from treadle_metadata.statements import execute, rows, tuples
-from treadle_metadata.states import FINISHED, TaskState, may_follow
+from treadle_metadata.statements import execute, tuples
+from treadle_metadata.states import ACTIVE, FINISHED, TaskState, may_follow
 
 _INSERT: Final = """
     INSERT INTO task_instance (month, dag_run_id, dag_id, task_id, map_index, state, max_tries, operator,
@@ -89,22 +90,61 @@ _ATTEMPTS: Final = """
     WHERE picked.id = ANY(%(queued)s)
 """
 
+# Rows are locked in the order of their ids and read as they are then, not as an older snapshot had them. A queued
+# attempt never started: its try is not counted and its start will be refused.
 _MARK: Final = """
-    UPDATE task_instance
-    SET state = %(state)s, ended_at = %(now)s, lease_until = NULL, waiting_for = NULL
-    WHERE month = %(month)s AND id = ANY(%(ids)s) AND state = ANY(%(lawful)s)
-    RETURNING id, dag_run_id, attempt_id
+    WITH was AS (
+        SELECT id, state, attempt_id FROM task_instance
+        WHERE month = %(month)s AND id = ANY(%(ids)s) AND state = ANY(%(lawful)s)
+        ORDER BY id FOR NO KEY UPDATE
+    )
+    UPDATE task_instance AS instance
+    SET state = %(state)s, ended_at = %(now)s, lease_until = NULL, waiting_for = NULL,
+        try_number = instance.try_number - (was.state = 'queued')::int,
+        attempt_id = CASE WHEN was.state <> 'queued' THEN was.attempt_id END
+    FROM was WHERE instance.month = %(month)s AND instance.id = was.id
+    RETURNING instance.id, instance.dag_run_id, was.attempt_id, was.state
+"""
+
+_END: Final = """
+    WITH was AS (
+        SELECT id, state, attempt_id FROM task_instance
+        WHERE month = %(month)s AND dag_run_id = ANY(%(dag_run_ids)s) AND state <> ALL(%(finished)s)
+        ORDER BY id FOR NO KEY UPDATE
+    )
+    UPDATE task_instance AS instance
+    SET state = CASE WHEN was.state = ANY(%(active)s) THEN %(state)s ELSE 'skipped' END,
+        ended_at = %(now)s, lease_until = NULL, waiting_for = NULL,
+        try_number = instance.try_number - (was.state = 'queued')::int,
+        attempt_id = CASE WHEN was.state <> 'queued' THEN was.attempt_id END
+    FROM was WHERE instance.month = %(month)s AND instance.id = was.id
+    RETURNING instance.id, instance.dag_run_id, was.attempt_id, was.state
 """
 
 _CLEAR: Final = """
+    WITH was AS (
+        SELECT id, state, attempt_id FROM task_instance
+        WHERE month = %(month)s AND id = ANY(%(ids)s) AND state = ANY(%(states)s)
+        ORDER BY id FOR NO KEY UPDATE
+    )
     UPDATE task_instance AS instance
-    SET state = CASE WHEN instance.state IN ('running', 'restarting') THEN 'restarting' ELSE 'none' END,
+    SET state = CASE WHEN was.state = 'running' THEN 'restarting' ELSE 'none' END,
         ended_at = NULL, next_retry_at = NULL, waiting_for = NULL,
-        started_at = CASE WHEN instance.state = 'running' THEN instance.started_at END,
-        max_tries = instance.try_number + cleared.retries
-    FROM unnest(%(ids)s::bigint[], %(retries)s::int[]) AS cleared (id, retries)
-    WHERE instance.month = %(month)s AND instance.id = cleared.id
-    RETURNING instance.id, instance.state, instance.attempt_id, instance.dag_run_id
+        started_at = CASE WHEN was.state = 'running' THEN instance.started_at END,
+        lease_until = CASE WHEN was.state = 'running' THEN instance.lease_until END,
+        try_number = instance.try_number - (was.state = 'queued')::int,
+        max_tries = instance.try_number - (was.state = 'queued')::int + cleared.retries,
+        attempt_id = CASE WHEN was.state <> 'queued' THEN was.attempt_id END
+    FROM was JOIN unnest(%(ids)s::bigint[], %(retries)s::int[]) AS cleared (id, retries) USING (id)
+    WHERE instance.month = %(month)s AND instance.id = was.id
+    RETURNING instance.id, instance.dag_run_id, was.attempt_id, was.state
+"""
+
+# A cleared instance starts from nothing: whoever reads its XComs before it has run again finds none.
+_FORGET_XCOMS: Final = "DELETE FROM xcom WHERE month = %(month)s AND task_instance_id = ANY(%(ids)s)"
+
+_WITHDRAW: Final = """
+    DELETE FROM task_attempt WHERE month = %(month)s AND attempt_id = ANY(%(attempt_ids)s) AND outcome IS NULL
 """
 
 _REMOVE: Final = """
@@ -114,10 +154,21 @@ _REMOVE: Final = """
       AND map_index >= %(length)s AND state = ANY(%(lawful)s)
 """
 
-_NUMBER_FIRST: Final = """
-    UPDATE task_instance SET map_index = 0
-    WHERE month = %(month)s AND dag_run_id = %(dag_run_id)s AND task_id = %(task_id)s AND map_index = -1
+_BRING_BACK: Final = """
+    UPDATE task_instance SET state = 'none', ended_at = NULL
+    WHERE month = %(month)s AND dag_run_id = %(dag_run_id)s AND task_id = %(task_id)s
+      AND map_index < %(length)s AND state = 'removed'
 """
+
+_RENUMBER: Final = """
+    UPDATE task_instance SET map_index = %(new)s
+    WHERE month = %(month)s AND dag_run_id = %(dag_run_id)s AND task_id = %(task_id)s AND map_index = %(old)s
+      AND (state = 'none' OR %(old)s < 0)
+"""
+
+
+MOST_RETRIES: Final = 2**30
+"""More would not fit the columns, once counted on from the tries that an instance has had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +222,7 @@ def queue(
     connection: Connection, picked: Sequence[Picked], *, month: date, now: datetime, lease_until: datetime
 ) -> set[int]:
     """Move picked instances from scheduled to queued with a fresh attempt each; return the ids that moved."""
+    picked = sorted(picked, key=attrgetter("id"))  # the lock order
     parameters = {
         "ids": [one.id for one in picked],
         "attempt_ids": [one.attempt_id for one in picked],
@@ -196,24 +248,81 @@ def queue(
 
 
 def mark(connection: Connection, ids: Sequence[int], state: TaskState, *, month: date, now: datetime) -> Sequence[Any]:
-    """Set instances to a finished ``state`` as a person asked; return (id, run, attempt id) of those that moved."""
-    return tuples(
+    """Set instances to a finished ``state`` as a person asked.
+
+    Returns (id, run, attempt id, state before) of those that moved.
+    """
+    moved = tuples(
         connection,
         _MARK,
         {"ids": list(ids), "state": state.value, "lawful": list(may_follow(state)), "month": month, "now": now},
     )
+    _withdraw(connection, moved, month)
+    return moved
+
+
+def end(
+    connection: Connection, dag_run_ids: Sequence[int], state: TaskState, *, month: date, now: datetime
+) -> Sequence[Any]:
+    """End all that is not finished in runs: what is under way takes ``state``, what has not started is skipped.
+
+    Returns (id, run, attempt id, state before) of those that moved.
+    """
+    moved = tuples(
+        connection,
+        _END,
+        {
+            "dag_run_ids": list(dag_run_ids),
+            "state": state.value,
+            "active": sorted(ACTIVE),
+            "finished": sorted(FINISHED),
+            "month": month,
+            "now": now,
+        },
+    )
+    _withdraw(connection, moved, month)
+    return moved
 
 
 def clear(
-    connection: Connection, ids: Sequence[int], retries: Sequence[int], *, month: date
-) -> Sequence[Mapping[str, Any]]:
-    """Set instances back to undecided (a running one to restarting); they get ``retries`` further tries each."""
-    return rows(connection, _CLEAR, {"ids": list(ids), "retries": list(retries), "month": month})
+    connection: Connection, ids: Sequence[int], retries: Sequence[int], states: Sequence[str], *, month: date
+) -> Sequence[Any]:
+    """Set instances that are in one of ``states`` back to undecided, a running one to restarting.
+
+    They get ``retries`` further tries each, and their XComs are forgotten. Returns (id, run, attempt id, state before)
+    of those that moved.
+    """
+    parameters = {"ids": list(ids), "retries": list(retries), "states": list(states), "month": month}
+    moved = tuples(connection, _CLEAR, parameters)
+    execute(connection, _FORGET_XCOMS, {"ids": [row[0] for row in moved], "month": month})
+    _withdraw(connection, moved, month)
+    return moved
+
+
+def _withdraw(connection: Connection, moved: Sequence[Any], month: date) -> None:
+    """Forget the attempts of instances that were queued: they will never start, so nobody will close them."""
+    queued = [row[2] for row in moved if row[3] == TaskState.QUEUED]
+    if queued:
+        execute(connection, _WITHDRAW, {"attempt_ids": queued, "month": month})
 
 
 def number_first(connection: Connection, dag_run_id: int, task_id: str, *, month: date) -> None:
     """Turn the placeholder of a mapped task (index -1) into its instance 0."""
-    execute(connection, _NUMBER_FIRST, {"dag_run_id": dag_run_id, "task_id": task_id, "month": month})
+    parameters = {"dag_run_id": dag_run_id, "task_id": task_id, "month": month}
+    execute(connection, _RENUMBER, parameters | {"old": -1, "new": 0})
+
+
+def keep_placeholder(connection: Connection, dag_run_id: int, task_id: str, *, month: date, now: datetime) -> None:
+    """Leave a mapped task that has no items nothing but its placeholder: what it had before is removed."""
+    remove_beyond(connection, dag_run_id, task_id, 1, month=month, now=now)
+    parameters = {"dag_run_id": dag_run_id, "task_id": task_id, "month": month}
+    execute(connection, _RENUMBER, parameters | {"old": 0, "new": -1})
+
+
+def bring_back(connection: Connection, dag_run_id: int, task_id: str, length: int, *, month: date) -> None:
+    """Make the removed instances whose index is below ``length`` undecided: the mapping has grown again (case A35)."""
+    parameters = {"dag_run_id": dag_run_id, "task_id": task_id, "length": length, "month": month}
+    execute(connection, _BRING_BACK, parameters)
 
 
 def remove_beyond(

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from treadle_metadata.connection import WAKE, notify
 from treadle_metadata.statements import execute, rows, tuples
 from treadle_metadata.states import RunState, runs_may_follow
 
@@ -107,8 +108,9 @@ def finish(connection: Connection, ids: Sequence[int], state: RunState, *, now: 
         return set()
     lawful = list(runs_may_follow(state))
     moved = tuples(connection, _FINISH, {"ids": list(ids), "state": state.value, "lawful": lawful, "now": now})
-    if moved:
-        execute(connection, _RELEASE, {"dag_ids": sorted({row[1] for row in moved})})
+    if moved and execute(connection, _RELEASE, {"dag_ids": sorted({row[1] for row in moved})}):
+        # Whichever scheduler hears it first may make the DAG's next run.
+        notify(connection, WAKE)
     return {row[0] for row in moved}
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from treadle_metadata import claims
+from treadle_metadata.endings import end_runs
 from treadle_metadata.planning import forget_wakeups, next_wakeup, state_counts
 from treadle_metadata.states import RunState, TaskState
 from treadle_metadata.transitions import instances, runs
@@ -24,7 +25,7 @@ from treadle_scheduler.expansion import expand
 from treadle_scheduler.graph import Graph
 from treadle_scheduler.past import held_by_past
 from treadle_scheduler.readiness import Decisions, decide
-from treadle_scheduler.time_limits import end_overdue, end_runs
+from treadle_scheduler.time_limits import end_overdue
 
 HELD_ELSEWHERE: Final = timedelta(milliseconds=20)
 """How soon to look again at a woken run that another scheduler holds at this moment."""
@@ -89,7 +90,8 @@ def _write(
     for run, graph, what in decided:
         for one in what.expand:
             expand(connection, run, graph, one, month=month, now=now)
-    end_runs(connection, [run["id"] for run, _, what in decided if what.give_up], month=month, now=now)
+    given_up = [run["id"] for run, _, what in decided if what.give_up]
+    end_runs(connection, given_up, RunState.FAILED, month=month, now=now)
     for outcome in (RunState.SUCCESS, RunState.FAILED):
         ended = [run["id"] for run, _, what in decided if what.finish is outcome]
         runs.finish(connection, ended, outcome, now=now)

@@ -7,6 +7,7 @@ date) makes a second scheduler's run the same run.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -17,11 +18,13 @@ from treadle.timetables.base import DagRunInfo, DataInterval
 from treadle.timetables.factory import from_document
 from treadle_metadata import claims
 from treadle_metadata.identifiers import month_of
-from treadle_metadata.planning import next_due, plan_next_run, release_run_limits, runs_under_way
+from treadle_metadata.planning import any_held_back, next_due, plan_next_run, release_run_limits, runs_under_way, warn
 from treadle_metadata.transitions import runs
 from treadle_scheduler.calendar import next_run
 from treadle_scheduler.context import Context, Done
 from treadle_scheduler.graph import Graph
+
+log = logging.getLogger(__name__)
 
 BATCH: Final = 50
 RECHECK: Final = timedelta(seconds=5)
@@ -33,37 +36,59 @@ def create_runs(context: Context) -> Done:
     now = context.clock.now()
 
     def act(connection: Connection) -> Done:
-        released = release_run_limits(connection, default=context.settings.max_active_runs_per_dag)
+        release_run_limits(connection, default=context.settings.max_active_runs_per_dag, now=now)
         due = claims.claim_due_dags(connection, now=now, most=BATCH)
         if not due:
-            return Done(0, next_due(connection, now=now) or (now + RECHECK if released else None))
+            return Done(0, _next_look(connection, now))
         graphs = context.graphs.get(connection, [dag["version_id"] for dag in due])
-        busy = runs_under_way(connection, [dag["dag_id"] for dag in due])
+        busy = runs_under_way(connection, [dag["dag_id"] for dag in due], now=now)
         made = sum(
             _make(connection, context, dag, graphs[dag["version_id"]], busy.get(dag["dag_id"], 0), now) for dag in due
         )
-        return Done(made, again=True)
+        # None of these is due any more unless it has another run to make: look at once for what is.
+        return Done(made, now, again=True)
 
     return context.database.run(act)
+
+
+def _next_look(connection: Connection, now: datetime) -> datetime | None:
+    due = next_due(connection, now=now)
+    if not any_held_back(connection):
+        return due
+    return now + RECHECK if due is None else min(due, now + RECHECK)
 
 
 def _make(
     connection: Connection, context: Context, dag: Mapping[str, Any], graph: Graph, busy: int, now: datetime
 ) -> int:
     """Make the run that is due, if any, and plan the one after it; return how many runs were made."""
-    style = context.settings.cron_style
     last = _last_interval(dag)
+    try:
+        due, following = _due_and_following(context, graph, last, now)
+        limit = _run_limit(context, dag, graph)
+    except Exception as error:
+        # No calendar may stop the schedules of the other DAGs (case A4): this one makes no run until it is changed.
+        log.exception("the schedule of DAG %r gives no next run", graph.dag_id)
+        plan_next_run(connection, graph.dag_id, last=last, following=None, at_limit=False)
+        warn(connection, graph.dag_id, "schedule", f"The schedule gives no next run: {error!r}", now=now)
+        return 0
+    if due is None or busy >= limit:
+        plan_next_run(connection, graph.dag_id, last=last, following=due or following, at_limit=due is not None)
+        return 0
+    made = runs.insert_runs(connection, [scheduled_run(graph, due)], month=month_of(now), now=now)
+    plan_next_run(connection, graph.dag_id, last=due.data_interval, following=following, at_limit=False)
+    return len(made)
+
+
+def _due_and_following(
+    context: Context, graph: Graph, last: DataInterval | None, now: datetime
+) -> tuple[DagRunInfo | None, DagRunInfo | None]:
+    """Return the run that is due, if one is, and the one that comes after it or, if none is, comes next."""
+    style = context.settings.cron_style
     info = next_run(graph.document, last=last, now=now, cron_style=style)
     if info is None or info.run_after > now:
-        plan_next_run(connection, graph.dag_id, last=last, following=info, at_limit=False)
-        return 0
-    if busy >= _run_limit(context, dag, graph):
-        plan_next_run(connection, graph.dag_id, last=last, following=info, at_limit=True)
-        return 0
-    made = runs.insert_runs(connection, [scheduled_run(graph, info)], month=month_of(now), now=now)
-    following = next_run(graph.document, last=info.data_interval, now=now, cron_style=style)
-    plan_next_run(connection, graph.dag_id, last=info.data_interval, following=following, at_limit=False)
-    return len(made)
+        return None, info
+    return info, next_run(graph.document, last=info.data_interval, now=now, cron_style=style)
 
 
 def _run_limit(context: Context, dag: Mapping[str, Any], graph: Graph) -> int:

@@ -25,7 +25,7 @@ from treadle_scheduler.limits import Candidate, Limits, Load, admit
 from treadle_scheduler.retries import retry_delay
 from treadle_scheduler.workloads import log_path, workload
 
-ROUNDS: Final = 5
+ROUNDS: Final = 10
 HELD_ELSEWHERE: Final = timedelta(milliseconds=20)
 
 Row = Mapping[str, Any]
@@ -64,23 +64,33 @@ def current_load(connection: Connection) -> Load:
 
 
 def _choose(connection: Connection, context: Context, load: Load, limits: Limits, free: int) -> list[Row]:
-    chosen: list[Row] = []
-    full_runs: set[int] = set()
-    full_tasks: set[tuple[int, str]] = set()
+    chosen: dict[int, Row] = {}
+    full = admission.Full()
     for _ in range(ROUNDS):
-        picks = admission.candidates(connection, most=free + 16, full_runs=full_runs, full_tasks=full_tasks)
-        rows = {row["id"]: row for row in picks if row["id"] not in {one["id"] for one in chosen}}
+        full.pools |= {pool for pool, slots in limits.pools.items() if 0 <= slots <= load.pools.get(pool, 0)}
+        picks = admission.candidates(connection, most=free + 16, full=full)
+        rows = {row["id"]: row for row in picks if row["id"] not in chosen}
         if not rows:
             break
         graphs = context.graphs.get(connection, {row["version_id"] for row in rows.values()})
         order = [_candidate(row, graphs[row["version_id"]], context) for row in rows.values()]
         admitted, refused = admit(order, load, limits)
-        chosen.extend(rows[one.id] for one in admitted)
+        chosen |= {one.id: rows[one.id] for one in admitted}
         if not refused or load.total >= limits.parallelism:
             break
-        full_runs |= {one.dag_run_id for one in order if load.runs.get(one.dag_run_id, 0) >= one.run_cap}
-        full_tasks |= {(one.dag_run_id, one.task_id) for one in order if one.id in refused}
-    return chosen
+        _note_full(full, order, refused, load)
+    return list(chosen.values())
+
+
+def _note_full(full: admission.Full, order: Sequence[Candidate], refused: Mapping[int, str], load: Load) -> None:
+    """Enter what the refused ones ran into, as widely as it holds: the next round sees past all of it."""
+    for one in order:
+        if load.runs.get(one.dag_run_id, 0) >= one.run_cap:
+            full.runs.add(one.dag_run_id)
+        elif one.task_cap is not None and load.tasks.get((one.dag_id, one.task_id), 0) >= one.task_cap:
+            full.tasks.add((one.dag_id, one.task_id))
+        elif one.id in refused:
+            full.tasks_in_runs.add((one.dag_run_id, one.task_id))
 
 
 def _candidate(row: Row, graph: Graph, context: Context) -> Candidate:

@@ -33,7 +33,9 @@ def rescue_lost(context: Context) -> Done:
         lost = [(one["attempt_id"], one["id"], one["month"]) for one in started]
         execution.lose(connection, lost, reason, now=now)
         _take_back(connection, [one for one in expired if one["state"] == "queued"])
-        return Done(len(expired), now + PERIOD, again=len(expired) == BATCH)
+        full = len(expired) == BATCH
+        # The rescued may be tried again at once; more than a batch of them are rescued in the next beat.
+        return Done(len(expired), now if full else now + PERIOD, again=bool(expired))
 
     return context.database.run(act)
 

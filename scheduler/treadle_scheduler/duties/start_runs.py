@@ -7,20 +7,24 @@ The DAG's row is locked before its running runs are counted, so that two schedul
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle_metadata import claims
+from treadle_metadata import claims, partitions
+from treadle_metadata.identifiers import month_of
 from treadle_metadata.planning import next_queued_run_due, startable_runs
 from treadle_metadata.transitions import instances, runs
 from treadle_scheduler.context import Context, Done
 from treadle_scheduler.graph import Graph
+from treadle_scheduler.time_limits import time_limit
 
 BATCH: Final = 100
+MOST_SLOTS: Final = 2**31 - 1
+"""What the column holds; no pool is larger, so a task that asks for more can never run either way."""
 
 
 def start_runs(context: Context) -> Done:
@@ -39,22 +43,25 @@ def start_runs(context: Context) -> Done:
 
 
 def _start(connection: Connection, context: Context, startable: Sequence[Mapping[str, Any]], now: datetime) -> None:
-    started = runs.start(connection, [run["id"] for run in startable], now=now)
+    started = runs.start(connection, claims.claim_queued_runs(connection, [run["id"] for run in startable]), now=now)
     graphs = context.graphs.get(connection, {run["version_id"] for run in startable})
     by_month = sorted((run for run in startable if run["id"] in started), key=itemgetter("month"))
     for month, batch in groupby(by_month, key=itemgetter("month")):
         _make_instances(connection, list(batch), graphs, month, now)
     dues = [(run, now) for run in started]
     for run in startable:
-        timeout = graphs[run["version_id"]].document.dagrun_timeout_seconds
-        if timeout is not None and run["id"] in started:
-            dues.append((run["id"], now + timedelta(seconds=timeout)))
+        end = time_limit(graphs[run["version_id"]], now)
+        if end is not None and run["id"] in started:
+            dues.append((run["id"], end))
     runs.wake(connection, dues)
 
 
 def _make_instances(
     connection: Connection, batch: Sequence[Mapping[str, Any]], graphs: Mapping[int, Graph], month: date, now: datetime
 ) -> None:
+    if month != month_of(now):
+        # A run that waited for a scheduler over the turn of months may belong to one that nobody made ahead.
+        partitions.ensure(connection, month)
     new = [row for run in batch for row in instance_rows(graphs[run["version_id"]], run["id"])]
     instances.insert_instances(connection, new, month=month, now=now)
 
@@ -76,10 +83,10 @@ def instance_row(
         "task_id": task.task_id,
         "map_index": map_index,
         "state": state,
-        "max_tries": task.retries,
+        "max_tries": min(task.retries, instances.MOST_RETRIES),
         "operator": task.operator,
         "pool": task.pool,
-        "pool_slots": task.pool_slots,
+        "pool_slots": min(task.pool_slots, MOST_SLOTS),
         "queue": task.queue,
         "executor": task.executor,
         "priority_weight": node.weight,

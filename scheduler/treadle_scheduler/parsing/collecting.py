@@ -20,7 +20,8 @@ from typing import Any, Final
 
 from treadle import collection
 from treadle.dags import DAG
-from treadle.document import digest_of, to_json
+from treadle.digest import digest_of
+from treadle.document import to_json
 from treadle.errors import DagError
 from treadle.serialization import document_of, validate
 from treadle.timetables.factory import from_document

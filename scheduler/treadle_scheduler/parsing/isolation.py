@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+from collections.abc import Iterable
 from typing import Final
 
 _PR_CAPBSET_DROP: Final = 24
@@ -60,8 +61,23 @@ def spare_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 
 
-def processes_by_session() -> dict[int, list[int]]:
-    """Return the pids of this machine by session (one pass over /proc); empty where there is no /proc."""
+def sizes_of_trees(roots: Iterable[int]) -> dict[int, int]:
+    """Return how many living processes each of ``roots`` is with all that descends from it; 0 where there is no /proc.
+
+    By descent, since a process can leave its group and its session, but not the subreaper above it.
+    """
+    children = _children()
+    sizes = {}
+    for root in roots:
+        below = [root]
+        for pid in below:
+            below += children.get(pid, ())
+        sizes[root] = len(below) if children else 0
+    return sizes
+
+
+def _children() -> dict[int, list[int]]:
+    """Return the pids of this machine by parent (one pass over /proc)."""
     found: dict[int, list[int]] = {}
     try:
         names = os.listdir("/proc")
@@ -75,8 +91,8 @@ def processes_by_session() -> dict[int, list[int]]:
                 content = file.read()
         except OSError:
             continue
-        # After the command, which may hold spaces and parentheses: state, parent, group, session.
-        fields = content[content.rfind(b")") + 2 :].split(maxsplit=4)
-        if len(fields) > 3 and fields[0] != b"Z":
-            found.setdefault(int(fields[3]), []).append(int(name))
+        # After the command, which may hold spaces and parentheses: state, parent, ...
+        fields = content[content.rfind(b")") + 2 :].split(maxsplit=2)
+        if len(fields) > 1 and fields[0] != b"Z":
+            found.setdefault(int(fields[1]), []).append(int(name))
     return found

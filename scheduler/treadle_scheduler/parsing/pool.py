@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from treadle_scheduler.parsing.config import ParseConfig
 from treadle_scheduler.parsing.failures import Cause
-from treadle_scheduler.parsing.isolation import processes_by_session
+from treadle_scheduler.parsing.isolation import sizes_of_trees
 from treadle_scheduler.parsing.job import Job
 from treadle_worker.event_loop import EventLoop
 from treadle_worker.fork_server import ForkServer
@@ -132,9 +132,9 @@ class Pool:
         """Count the processes of files that take their time; short parses are over before they are looked at."""
         now = self._loop.now()
         long = [job for job in self._jobs.values() if job.pid is not None and now - job.began >= _COUNT_SECONDS]
-        sessions = processes_by_session() if long else {}
+        sizes = sizes_of_trees([job.pid for job in long if job.pid is not None]) if long else {}
         for job in long:
-            if job.pid is not None and len(sessions.get(job.pid, ())) > MOST_PROCESSES:
+            if job.pid is not None and sizes[job.pid] > MOST_PROCESSES:
                 job.kill(Cause.PROCESSES)
         self._counting = bool(self._jobs)
         if self._counting:

@@ -11,18 +11,34 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from treadle.operators.base import BaseOperator
     from treadle.operators.bash import BashOperator
+    from treadle.operators.branch import BaseBranchOperator, BranchPythonOperator, ShortCircuitOperator
     from treadle.operators.empty import EmptyOperator
+    from treadle.operators.latest_only import LatestOnlyOperator
     from treadle.operators.mapped import MappedOperator
     from treadle.operators.python import PythonOperator
 
-__all__ = ["BaseOperator", "BashOperator", "EmptyOperator", "MappedOperator", "PythonOperator"]
+__all__ = [
+    "BaseBranchOperator",
+    "BaseOperator",
+    "BashOperator",
+    "BranchPythonOperator",
+    "EmptyOperator",
+    "LatestOnlyOperator",
+    "MappedOperator",
+    "PythonOperator",
+    "ShortCircuitOperator",
+]
 
 _HOMES = {
+    "BaseBranchOperator": "branch",
     "BaseOperator": "base",
     "BashOperator": "bash",
+    "BranchPythonOperator": "branch",
     "EmptyOperator": "empty",
+    "LatestOnlyOperator": "latest_only",
     "MappedOperator": "mapped",
     "PythonOperator": "python",
+    "ShortCircuitOperator": "branch",
 }
 
 

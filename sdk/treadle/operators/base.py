@@ -9,9 +9,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
-from treadle.authoring import current_dag, is_detached
+from treadle.authoring import current_dag, is_detached, note_task
 from treadle.errors import InvalidArgumentError, UnknownArgumentError
 from treadle.graph import Node
 from treadle.identifiers import checked_id
@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 
     from treadle.dags import DAG
     from treadle.operators.partial import OperatorPartial
+    from treadle.setup_teardown import SetupTeardownScope
     from treadle.task_groups import TaskGroup
+
+
+def scope_marks() -> Any:
+    """Return the module of setups and teardowns, loaded on need: most files have none."""
+    return importlib.import_module("treadle.setup_teardown")
 
 
 class BaseOperator(Node):
@@ -44,6 +50,14 @@ class BaseOperator(Node):
     """The kind of task that is shown to people, if not the class's name."""
 
     is_mapped: ClassVar[bool] = False
+
+    can_skip: ClassVar[bool] = False
+    """Whether an attempt may name tasks to skip, as branches and short circuits do."""
+
+    is_setup: bool = False
+    is_teardown: bool = False
+    on_failure_fail_dagrun: bool = False
+    """Of a teardown: whether its failure fails the run."""
 
     task_id: str
     dag: DAG | None
@@ -147,6 +161,7 @@ class BaseOperator(Node):
             self.dag.add_task(self)
         for reference in self.references():
             self.set_upstream(reference)
+        note_task(self)
 
     def references(self) -> Iterator[XComArg]:
         """Yield the results of other tasks that stand in this task's template fields."""
@@ -172,6 +187,33 @@ class BaseOperator(Node):
         # Loaded on need: mapped tasks are built upon this module.
         partial: type[OperatorPartial] = importlib.import_module("treadle.operators.partial").OperatorPartial
         return partial(cls, task_id, arguments)
+
+    def as_setup(self) -> Self:
+        """Make this task a setup: it prepares what the tasks after it need, and a teardown cleans up.
+
+        Raises:
+            DagError: it is a teardown.
+        """
+        scope_marks().mark_setup(self)
+        return self
+
+    def as_teardown(self, *, setups: Any = None, on_failure_fail_dagrun: bool = False) -> Self:
+        """Make this task a teardown, of ``setups`` (tasks, results, or a list) and of the setups right before it.
+
+        It runs when all before it has ended, if one of its setups succeeded. Its failure does not fail the run, unless
+        ``on_failure_fail_dagrun``.
+
+        Raises:
+            DagError: it is a setup.
+        """
+        scope_marks().mark_teardown(self, setups, on_failure_fail_dagrun)
+        return self
+
+    def __enter__(self) -> SetupTeardownScope:
+        return scope_marks().enter_scope(self)  # type: ignore[no-any-return]
+
+    def __exit__(self, raised: object, *_: object) -> None:
+        scope_marks().leave_scope(raised is not None)
 
     @property
     def output(self) -> XComArg:

@@ -66,6 +66,7 @@ class MappedOperator(BaseOperator):
         operator.fileloc, operator.line = self.site
         operator.upstream_task_ids = set(self.upstream_task_ids)
         operator.downstream_task_ids = set(self.downstream_task_ids)
+        operator.is_setup, operator.is_teardown = self.is_setup, self.is_teardown
         return operator
 
     def _placed(self, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from treadle import xcom
+from treadle.document import RESERVED_KEYS, SKIPPED_TASKS
+from treadle.errors import ReservedKeyError
 from treadle.params import NOTSET
 from treadle.runtime.supervisor import Supervisor, XComFound, XComQuestion
 
@@ -101,7 +103,20 @@ class TaskInstance:
         Raises:
             XComTypeError: the value cannot be carried; names the bad element.
             XComTooLargeError: it is larger than the installation allows.
+            ReservedKeyError: the key is one of Treadle's own.
         """
+        if key.startswith(RESERVED_KEYS):
+            raise ReservedKeyError(key, RESERVED_KEYS)
+        self._keep(key, value)
+
+    def skip_tasks(self, task_ids: Sequence[str]) -> None:
+        """Name the tasks that are skipped, whatever their trigger rules, if this attempt succeeds: for branches.
+
+        An empty list is pushed too: it takes the place of what an earlier attempt named.
+        """
+        self._keep(SKIPPED_TASKS, sorted(task_ids))
+
+    def _keep(self, key: str, value: Any) -> None:
         text, length = xcom.dumps(value, key=key, max_bytes=self._max_bytes)
         self._pushed[key] = {"key": key, "value": text, "length": length}
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 from tests.support.parsing import Parsed, dag_text, running
 from tests.support.waiting import wait_until
 
-from treadle_scheduler.parsing.isolation import processes_by_session
 from treadle_worker.system import children_of
 
 HEAD = "import os, signal, subprocess, sys, time\nfrom treadle import DAG\n"
@@ -74,15 +73,16 @@ def test_every_bad_file_has_its_own_error_and_the_good_ones_are_there(strict: Pa
     assert strict.select("SELECT dag_id FROM dag") == [{"dag_id": "good"}]
 
 
-def _sessions_with(mark: str) -> Iterator[int]:
-    for session, pids in processes_by_session().items():
-        for pid in pids:
-            try:
-                with open(f"/proc/{pid}/environ", "rb") as file:
-                    if mark.encode() in file.read():
-                        yield session
-            except OSError:
-                continue
+def _processes_with(mark: str) -> list[int]:
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                if mark.encode() in file.read():
+                    found.append(int(name))
+        except OSError:
+            continue
+    return found
 
 
 def test_a_fork_bomb_is_killed_with_all_its_processes(strict: Parsed) -> None:
@@ -98,7 +98,7 @@ def test_a_fork_bomb_is_killed_with_all_its_processes(strict: Parsed) -> None:
         strict.wait_for_error("bomb.py", "more than 200 processes")
         strict.wait_for_dag("good")
         # What is left is the zygote.
-        wait_until(lambda: len(set(_sessions_with("MARK=bomb-of-the-test"))) <= 1)
+        wait_until(lambda: len(_processes_with("MARK=bomb-of-the-test")) <= 1)
 
 
 def test_processes_that_a_file_leaves_behind_are_killed(strict: Parsed) -> None:
@@ -109,7 +109,7 @@ def test_processes_that_a_file_leaves_behind_are_killed(strict: Parsed) -> None:
     )
     with running(strict, {"PATH": "/usr/bin:/bin", "MARK": "left-behind"}):
         strict.wait_for_dag("d")
-        wait_until(lambda: len(set(_sessions_with("MARK=left-behind"))) <= 1)
+        wait_until(lambda: len(_processes_with("MARK=left-behind")) <= 1)
 
 
 def test_a_slow_file_delays_no_other_and_its_costly_lines_are_named(parsed: Parsed) -> None:

@@ -197,7 +197,7 @@ def test_import_errors_and_warnings_are_listed(
             {"now": clock.now()},
         )
     (error,) = admin.json("/api/v2/importErrors")["import_errors"]
-    assert (error["filename"], error["line"], error["stack_trace"]) == ("bad.py", 3, "Traceback")
+    assert (error["filename"], error["line"], error["stack_trace"]) == ("bad.py", 3, "SyntaxError\n\nTraceback")
     assert admin.json(f"/api/v2/importErrors/{error['import_error_id']}") == error
     (warning,) = admin.json("/api/v2/dagWarnings?dag_id=weather")["dag_warnings"]
     assert (warning["warning_type"], warning["message"]) == ("pool", "none")

@@ -21,6 +21,14 @@ from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 from treadle_worker.protocol import FinishReport, Workload
 
+HEAD = """
+import os, pathlib, signal, subprocess, sys, time
+from datetime import timedelta
+from treadle import DAG, task
+HOME = {home!r}
+LEFT = ["tail", "-f", HOME + "/dags/one.py"]
+"""
+
 
 class Rig:
     """An executor under test, and the few things that tests do with it."""
@@ -37,8 +45,7 @@ class Rig:
     def dag(self, code: str, file: str = "one.py") -> None:
         """Write a DAG file whose DAG is ``one``; ``code`` is the body of its ``with`` block."""
         body = textwrap.indent(textwrap.dedent(code), "    ")
-        head = f"import os, pathlib, signal, subprocess, sys, time\nfrom datetime import timedelta\nfrom treadle import DAG, task\nHOME = {str(self.home)!r}\n"
-        head += "LEFT = ['tail', '-f', HOME + '/dags/one.py']\n"
+        head = HEAD.format(home=str(self.home))
         self.file(head + f'with DAG("one"):\n{body}\n', file)
 
     def file(self, text: str, file: str = "one.py") -> None:

@@ -137,7 +137,8 @@ def test_prints_logging_and_output_of_programs_are_log_lines(rig: Rig) -> None:
             print("no line end", end="")
             sys.stderr.write("from stderr\\n")
             logging.getLogger("mine").warning("from %s", "logging")
-            subprocess.run(["sh", "-c", "echo from a program; echo its error >&2"], stdout=sys.stdout, stderr=sys.stderr)
+            program = ["sh", "-c", "echo from a program; echo its error >&2"]
+            subprocess.run(program, stdout=sys.stdout, stderr=sys.stderr)
             sys.stdout.buffer.write(b"from the buffer\\n")
         talk()
         """

@@ -121,28 +121,30 @@ def test_processes_that_a_task_leaves_behind_are_killed(rig: Rig) -> None:
     wait_until(lambda: not rig.left_behind())
 
 
-def test_a_daemon_of_a_running_task_is_left_alone(rig: Rig) -> None:
+def test_a_daemon_of_a_running_task_is_left_alone_when_another_task_is_cleaned_up(rig: Rig) -> None:
     rig.dag(
         """
         @task
         def tunnel():
-            subprocess.run(["setsid", "-f", *LEFT])
+            subprocess.run(["setsid", "-f", *LEFT, "--pid=1"])
             while not pathlib.Path(HOME, "release").exists():
                 time.sleep(0.01)
 
         @task
-        def quick():
-            pass
-        tunnel(), quick()
+        def leave():
+            subprocess.Popen(LEFT + ["-s1"], start_new_session=True)
+        tunnel(), leave()
         """
     )
+    daemon, left = f"tail -f {rig.home}/dags/one.py --pid=1", f"tail -f {rig.home}/dags/one.py -s1"
     workload = rig.queue("tunnel")
-    wait_until(rig.left_behind)
-    rig.run("quick")
-    assert rig.left_behind()
+    wait_until(lambda: processes_with(daemon))
+    rig.run("leave")
+    wait_until(lambda: not processes_with(left))
+    assert processes_with(daemon)
     (rig.home / "release").touch()
     rig.end_of(workload)
-    wait_until(lambda: not rig.left_behind())
+    wait_until(lambda: not processes_with(daemon))
 
 
 def test_a_fork_bomb_ends_with_its_task(rig: Rig) -> None:

@@ -27,6 +27,6 @@ def test_an_entry_point_that_is_no_executor_is_refused(monkeypatch: pytest.Monke
         def load(self) -> object:
             return dict
 
-    monkeypatch.setattr("treadle_executors.registry.entry_points", lambda group: [Entry()])
+    monkeypatch.setattr("treadle_executors.registry.entry_points", lambda **_: [Entry()])
     with pytest.raises(ExecutorError, match="no subclass of Executor"):
         load_executor("odd")

@@ -251,7 +251,11 @@ def test_a_bad_dag_is_told_with_file_line_and_thing(tmp_path: Path, lines: list[
     assert len(str(error)) < 1000
 
 
-@pytest.mark.parametrize("use", [iter, list, lambda result: 1 in result, lambda result: result[0]], ids=repr)
+@pytest.mark.parametrize(
+    "use",
+    [iter, list, lambda result: 1 in result, lambda result: result[0]],
+    ids=["iterated", "listed", "searched", "indexed"],
+)
 def test_a_result_cannot_be_read_while_the_file_is_parsed(use: Callable[[Any], Any]) -> None:
     with DAG("d"):
         result = EmptyOperator(task_id="a").output

@@ -46,7 +46,7 @@ def goal_met(rule: str, ends: list[str]) -> str:  # noqa: C901
             return "upstream_fail" if bad else "skip" if skipped else "run"
         case "all_failed":
             return "run" if len(bad) == len(ends) else "skip"
-        case "all_done" | "always":
+        case "all_done" | "always" | "all_done_setup_success":
             return "run"
         case "all_done_min_one_success":
             return "skip" if skipped else "run" if won else none_won
@@ -127,6 +127,43 @@ def test_upstream_failed_is_treated_as_failed(rule: str) -> None:
     """Case A34."""
     for other in (*DONE, "running"):
         assert action(rule, "failed", other) == action(rule, "upstream_failed", other)
+
+
+STATES = st.sampled_from(DONE + UNFINISHED)
+
+
+@given(setups=st.lists(STATES, max_size=4), others=st.lists(STATES, max_size=4))
+def test_a_teardown_waits_for_all_and_runs_if_there_was_something_to_tear_down(
+    setups: list[str], others: list[str]
+) -> None:
+    found = setup_action(setups, others)
+    ended = [one for one in setups if one != "removed"]
+    if set(setups + others) & set(UNFINISHED):
+        assert found == "wait"
+    elif not ended or "success" in ended:
+        assert found == "run"
+    else:
+        assert found == ("skip" if set(ended) == {"skipped"} else "upstream_fail")
+
+
+def test_the_reason_of_a_teardown_that_does_not_run_names_its_setups() -> None:
+    verdict = evaluate("all_done_setup_success", with_setups(["failed", "upstream_failed", "skipped"], ["success"]))
+    assert verdict.reason == (
+        "upstream_failed: of 4 upstream: 1 succeeded, 2 failed, 1 skipped; of the setups: 2 failed, 1 skipped, but "
+        "all must finish, and of the setups among them at least one must succeed (all_done_setup_success)"
+    )
+
+
+def with_setups(setups: list[str], others: list[str]) -> UpstreamCounts:
+    counts, tally = counts_of(setups + others), Counter(setups)
+    counts.setups_total = len(setups)
+    counts.setups_success, counts.setups_skipped = tally["success"], tally["skipped"]
+    counts.setups_failed = tally["failed"] + tally["upstream_failed"]
+    return counts
+
+
+def setup_action(setups: list[str], others: list[str]) -> str:
+    return evaluate("all_done_setup_success", with_setups(setups, others)).action
 
 
 def test_fast_rules_do_not_wait_for_the_others() -> None:

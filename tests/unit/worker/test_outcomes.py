@@ -94,4 +94,4 @@ def test_whatever_a_child_sends_becomes_a_lawful_report(message: dict[str, Any])
     assert report["outcome"] in OUTCOMES
     assert report["error"] is None or report["error"]["kind"] in ERROR_KINDS
     for name in ("exit_code", "cpu_seconds", "peak_rss_bytes", "retry_delay_seconds"):
-        assert report[name] is None or isinstance(report[name], int | float)  # type: ignore[literal-required]
+        assert report[name] is None or isinstance(report[name], int | float)

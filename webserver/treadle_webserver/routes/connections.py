@@ -75,14 +75,14 @@ def post_connection(body: ConnectionBody, actor: ActorOf, service: ServiceOf) ->
         return connection_shape(queries.get_connection(connection, body.connection_id))
 
 
-@router.get("/{connection_id}")
+@router.get("/{connection_id:path}")
 def get_connection(connection_id: Name, service: ServiceOf) -> ConnectionShape:
     """Return one connection, without its secrets."""
     with service.database.begin() as connection:
         return connection_shape(queries.get_connection(connection, connection_id))
 
 
-@router.patch("/{connection_id}")
+@router.patch("/{connection_id:path}")
 def patch_connection(
     connection_id: Name,
     body: ConnectionBody,
@@ -108,7 +108,7 @@ def patch_connection(
         return connection_shape(queries.get_connection(connection, connection_id))
 
 
-@router.delete("/{connection_id}", status_code=204, response_class=Response)
+@router.delete("/{connection_id:path}", status_code=204, response_class=Response)
 def delete_one_connection(connection_id: Name, actor: ActorOf, service: ServiceOf) -> None:
     """Delete a connection."""
     with service.database.begin() as connection:

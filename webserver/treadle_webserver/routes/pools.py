@@ -64,14 +64,14 @@ def post_pool(body: PoolBody, actor: ActorOf, service: ServiceOf) -> PoolShape:
         return pool_shape(queries.get_pool(connection, body.name))
 
 
-@router.get("/{pool_name}")
+@router.get("/{pool_name:path}")
 def get_pool(pool_name: Name, service: ServiceOf) -> PoolShape:
     """Return one pool with its use."""
     with service.database.begin() as connection:
         return pool_shape(queries.get_pool(connection, pool_name))
 
 
-@router.patch("/{pool_name}")
+@router.patch("/{pool_name:path}")
 def patch_pool(
     pool_name: Name, body: PoolPatch, actor: ActorOf, service: ServiceOf, update_mask: UpdateMask = None
 ) -> PoolShape:
@@ -92,7 +92,7 @@ def patch_pool(
         return pool_shape(queries.get_pool(connection, pool_name))
 
 
-@router.delete("/{pool_name}", status_code=204, response_class=Response)
+@router.delete("/{pool_name:path}", status_code=204, response_class=Response)
 def delete_one_pool(pool_name: Name, actor: ActorOf, service: ServiceOf) -> None:
     """Delete a pool that nothing uses."""
     with service.database.begin() as connection:

@@ -276,7 +276,8 @@ def import_error_shape(row: Mapping[str, Any]) -> ImportErrorShape:
         "timestamp": utc(row["occurred_at"]),
         "filename": row["file"],
         "bundle_name": BUNDLE,
-        "stack_trace": row["stacktrace"] or row["message"],
+        # Airflow's name holds all there is to say: what is wrong, with the limit it met, and where.
+        "stack_trace": "\n\n".join(filter(None, (row["message"], row["stacktrace"]))),
         "line": row["line"],
     }
 

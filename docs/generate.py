@@ -1,0 +1,72 @@
+"""Writes the reference pages that are made from the code: ``python docs/generate.py``, or ``--check`` to compare.
+
+Run by whoever changes a command, a setting, a route, a state or a public name; a test runs the check. Needs neither
+server nor database. A crash leaves pages half renewed; run it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+DOCS: Final = Path(__file__).resolve().parent
+# Run as a program, Python looks for modules beside this file and not in its parent.
+sys.path.insert(0, str(DOCS.parent))
+
+from docs.pages import cli, rest_api, sdk, settings, states  # noqa: E402
+from treadle import trigger_rules  # noqa: E402
+
+NOTICE: Final = "<!-- Made by `python docs/generate.py`; a test compares. Do not edit by hand. -->"
+
+PAGES: Final[dict[str, Callable[[], str]]] = {
+    "cli": cli.page,
+    "settings": settings.page,
+    "sdk": sdk.page,
+    "states": states.page,
+    "rest-api": rest_api.page,
+}
+
+
+def text_of(name: str) -> str:
+    """Return the text of a generated page, by its name in ``docs/reference``."""
+    if name == "trigger-rules":
+        return trigger_rules.page()
+    title, rest = PAGES[name]().split("\n", 1)
+    return f"{title}\n\n{NOTICE}\n{rest.rstrip()}\n"
+
+
+def file_of(name: str) -> Path:
+    """Return the file of a generated page."""
+    return DOCS / "reference" / f"{name}.md"
+
+
+def stale() -> list[str]:
+    """Return the names of the pages whose files differ from what the code says."""
+    return [name for name in names() if not file_of(name).exists() or file_of(name).read_text() != text_of(name)]
+
+
+def names() -> list[str]:
+    """Return the names of all generated pages."""
+    return [*PAGES, "trigger-rules"]
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages that differ, or with ``--check`` only name them and return 1."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a page is out of date")
+    check = parser.parse_args(arguments).check
+    different = stale()
+    for name in different:
+        if not check:
+            file_of(name).write_text(text_of(name))
+        print(f"{file_of(name).relative_to(DOCS.parent)} {'is out of date' if check else 'is written'}")
+    if check and different:
+        print("run: python docs/generate.py", file=sys.stderr)
+    return 1 if check and different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,144 @@
+"""The compiled form of a DAG version: tasks as integers in topological order, with their neighbours and weights.
+
+The scheduler evaluates runs on graphs, never on documents; ``GraphCache`` keeps them by version, so that a version is
+read and compiled once (design section 3.2).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from treadle import document as documents
+from treadle.document import DagDocument, TaskDocument
+from treadle_metadata.statements import rows
+
+_INT32: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One task: its document, the indexes of its neighbours, and its priority weight."""
+
+    index: int
+    task: TaskDocument
+    upstream: tuple[int, ...]
+    downstream: tuple[int, ...]
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """One DAG version, ready to be evaluated. ``nodes`` stand in topological order."""
+
+    document: DagDocument
+    version_id: int
+    version_hash: str
+    file: str
+    file_hash: str
+    nodes: tuple[Node, ...]
+    index: dict[str, int]
+    leaves: tuple[int, ...]
+    """The tasks without downstream: their states make the run's state."""
+    past_dependent: tuple[int, ...]
+    """The tasks that wait for the run before theirs."""
+
+    @property
+    def dag_id(self) -> str:
+        """Return the DAG's id."""
+        return self.document.dag_id
+
+
+def compile_graph(
+    document: DagDocument, *, version_id: int = 0, version_hash: str = "", file: str = "", file_hash: str = ""
+) -> Graph:
+    """Compile ``document``; its tasks already stand in topological order."""
+    index = {task.task_id: position for position, task in enumerate(document.tasks)}
+    upstream = [tuple(index[name] for name in task.upstream) for task in document.tasks]
+    downstream: list[list[int]] = [[] for _ in document.tasks]
+    for position, above in enumerate(upstream):
+        for one in above:
+            downstream[one].append(position)
+    weights = _weights(document.tasks, upstream, downstream)
+    nodes = tuple(
+        Node(position, task, upstream[position], tuple(downstream[position]), weights[position])
+        for position, task in enumerate(document.tasks)
+    )
+    leaves = tuple(node.index for node in nodes if not node.downstream)
+    past_dependent = tuple(node.index for node in nodes if node.task.depends_on_past or node.task.wait_for_downstream)
+    return Graph(document, version_id, version_hash, file, file_hash, nodes, index, leaves, past_dependent)
+
+
+def _weights(
+    tasks: Sequence[TaskDocument], upstream: Sequence[Sequence[int]], downstream: Sequence[Sequence[int]]
+) -> list[int]:
+    """Return each task's weight by its rule (specification section 16): own plus all descendants or ancestors."""
+    rules = {task.weight_rule for task in tasks}
+    order = range(len(tasks))
+    below = _reach(reversed(order), downstream) if "downstream" in rules else {}
+    above = _reach(order, upstream) if "upstream" in rules else {}
+    uniform = len({task.priority_weight for task in tasks}) <= 1
+    weights = []
+    for position, task in enumerate(tasks):
+        reach = {"downstream": below, "upstream": above}.get(task.weight_rule, {}).get(position, 0)
+        added = task.priority_weight * reach.bit_count() if uniform else _sum_of(reach, tasks)
+        weights.append(max(-_INT32, min(_INT32, task.priority_weight + added)))
+    return weights
+
+
+def _reach(order: Iterable[int], neighbours: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Return, for each task, the set of tasks that it reaches, as the bits of an integer."""
+    reach: dict[int, int] = {}
+    for position in order:
+        bits = 0
+        for one in neighbours[position]:
+            bits |= reach[one] | 1 << one
+        reach[position] = bits
+    return reach
+
+
+def _sum_of(bits: int, tasks: Sequence[TaskDocument]) -> int:
+    return sum(task.priority_weight for position, task in enumerate(tasks) if bits >> position & 1)
+
+
+class GraphCache:
+    """Compiled graphs by version id; the least recently used go when there are too many."""
+
+    def __init__(self, most: int = 1000) -> None:
+        self._most = most
+        self._graphs: OrderedDict[int, Graph] = OrderedDict()
+
+    def get(self, connection: Connection, version_ids: Iterable[int]) -> dict[int, Graph]:
+        """Return the graphs of these versions, reading the missing ones in one statement."""
+        wanted = set(version_ids)
+        missing = [one for one in wanted if one not in self._graphs]
+        for row in self._read(connection, missing) if missing else ():
+            self._graphs[row["id"]] = compile_graph(
+                documents.loads(row["document"]),
+                version_id=row["id"],
+                version_hash=row["hash"],
+                file=row["file"],
+                file_hash=row["file_hash"],
+            )
+        found = {one: self._graphs[one] for one in wanted}
+        for one in wanted:
+            self._graphs.move_to_end(one)
+        while len(self._graphs) > max(self._most, len(wanted)):
+            self._graphs.popitem(last=False)
+        return found
+
+    @staticmethod
+    def _read(connection: Connection, version_ids: Sequence[int]) -> Sequence[Any]:
+        return rows(
+            connection,
+            """
+            SELECT version.id, version.document, version.hash, version.file_hash, dag.file
+            FROM dag_version AS version JOIN dag USING (dag_id)
+            WHERE version.id = ANY(%(ids)s)
+            """,
+            {"ids": list(version_ids)},
+        )

@@ -1,0 +1,30 @@
+"""Ending runs before their time: a person marks one, cancels its backfill, or its time limit is over.
+
+Everything in such a run ends with it, so that none of its tasks starts or stays undecided, and the run after it is
+told. The caller holds the runs' rows, so that no scheduler gives them further instances meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+
+from sqlalchemy import Connection
+
+from treadle_metadata.connection import TERMINATE, notify
+from treadle_metadata.states import ACTIVE, RunState, TaskState
+from treadle_metadata.transitions import instances, runs
+
+
+def end_runs(
+    connection: Connection, dag_run_ids: Sequence[int], state: RunState, *, month: date, now: datetime
+) -> None:
+    """End runs of one month in ``state``: what is under way takes it too and is stopped, what has not is skipped."""
+    if not dag_run_ids:
+        return
+    moved = instances.end(connection, dag_run_ids, TaskState(state.value), month=month, now=now)
+    for _, _, attempt_id, before in moved:
+        if before in ACTIVE:
+            notify(connection, TERMINATE, str(attempt_id))
+    runs.finish(connection, dag_run_ids, state, now=now)
+    runs.wake_following(connection, dag_run_ids, now=now)

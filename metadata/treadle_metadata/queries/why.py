@@ -1,0 +1,251 @@
+"""Why is it not running? One answer for a task instance, a run or a DAG (specification section 19; case H5).
+
+Called by the web server and the commands. It reads what the answer needs, some eight statements at most, and lets the
+pure functions of ``treadle_metadata.deciding`` answer with the scheduler's own decisions. Nothing is written.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from treadle.document import loads
+from treadle_metadata import admission, planning
+from treadle_metadata.deciding import why_dag, why_run, why_task
+from treadle_metadata.deciding.graph import Graph, compile_graph
+from treadle_metadata.deciding.limits import Limits, Load
+from treadle_metadata.deciding.past import open_before, watched_tasks
+from treadle_metadata.deciding.readiness import States, verdict_in
+from treadle_metadata.deciding.reasons import Blocker, Explanation, Kind, Reason
+from treadle_metadata.deciding.why_dag import DagFacts
+from treadle_metadata.deciding.why_task import InstanceFacts
+from treadle_metadata.deciding.wording import names
+from treadle_metadata.errors import NotFoundError
+from treadle_metadata.queries import why_facts as facts
+from treadle_metadata.queries.dags import DagFilter, matching_ids, no_such_dag
+from treadle_metadata.queries.runs import get_run
+from treadle_metadata.queries.why_facts import Row
+from treadle_metadata.settings import Settings
+from treadle_metadata.statements import rows
+from treadle_metadata.states import RunState, TaskState
+
+
+def why_is_dag_not_running(connection: Connection, dag_id: str, *, now: datetime, settings: Settings) -> Explanation:
+    """Return why a DAG gets or starts no run at this moment.
+
+    Raises:
+        NotFoundError: there is no such DAG, and no file with an import error that might define it.
+    """
+    dag = facts.dag_facts(connection, dag_id, settings)
+    if dag is None:
+        return _unknown_dag(connection, dag_id)
+    scheduler = facts.scheduler_facts(connection, now)
+    found = why_dag.in_the_way(dag, scheduler, now)
+    if found is not None:
+        return found
+    waiting = facts.oldest_waiting_run(connection, dag_id, now)
+    if waiting is not None:
+        return _queued_run(connection, dag, waiting, now, settings)
+    return why_dag.next_run(dag, now)
+
+
+def why_is_run_not_running(
+    connection: Connection, dag_id: str, run_id: str, *, now: datetime, settings: Settings
+) -> Explanation:
+    """Return why a run has not started, or what the one that has started waits for.
+
+    Raises:
+        NotFoundError: there is no such DAG or run.
+    """
+    run = get_run(connection, dag_id, run_id)
+    dag = _dag_of(connection, run, settings)
+    if run["state"] == RunState.QUEUED:
+        return _queued_run(connection, dag, run, now, settings)
+    if run["state"] != RunState.RUNNING:
+        return why_run.finished(facts.run_facts(run))
+    row = facts.telling_instance(connection, run)
+    if row is None:
+        found = why_dag.no_scheduler(facts.scheduler_facts(connection, now), now)
+        return found or Explanation(
+            Reason.NEXT_BEAT, f"all tasks of run {run_id!r} have ended: it ends at the next beat"
+        )
+    return _instance(connection, dag, run, row, now, settings)
+
+
+def why_is_task_not_running(
+    connection: Connection,
+    dag_id: str,
+    run_id: str,
+    task_id: str,
+    map_index: int = -1,
+    *,
+    now: datetime,
+    settings: Settings,
+) -> Explanation:
+    """Return why a task instance does not run; ``map_index`` -1 of a mapped task means the first that waits.
+
+    Raises:
+        NotFoundError: there is no such DAG, run, task or index.
+    """
+    run = get_run(connection, dag_id, run_id)
+    dag = _dag_of(connection, run, settings)
+    found = facts.instance_rows(connection, run, task_id, map_index)
+    if found:
+        return _instance(connection, dag, run, found[0], now, settings)
+    graph = _graph(connection, run["version_id"])
+    if task_id not in graph.index:
+        return _not_in_version(connection, dag, run, task_id, graph)
+    if run["state"] == RunState.QUEUED:
+        return _queued_run(connection, dag, run, now, settings)
+    raise NotFoundError(f"task instance of run {run_id!r} of DAG {dag_id!r}", _indexed(task_id, map_index))
+
+
+def _dag_of(connection: Connection, run: Row, settings: Settings) -> DagFacts:
+    dag = facts.dag_facts(connection, run["dag_id"], settings)
+    if dag is None:
+        raise no_such_dag(connection, run["dag_id"])
+    return dag
+
+
+def _unknown_dag(connection: Connection, dag_id: str) -> Explanation:
+    """Answer for a DAG that was never stored: its file may be one that cannot be imported."""
+    known = matching_ids(connection, DagFilter(active=None))
+    broken = facts.files_with_errors(connection)
+    if not broken or difflib.get_close_matches(dag_id, known, n=1):
+        raise no_such_dag(connection, dag_id)
+    likely = [one for one in broken if dag_id in one[0]] or broken
+    listed = names([f"{file}: {error}" for file, error in likely])
+    sentence = f"there is no DAG {dag_id!r} yet, and of its files some cannot be imported: {listed}"
+    return Explanation(Reason.IMPORT_ERROR, sentence, Blocker(Kind.DAG_FILE, likely[0][0]))
+
+
+def _not_in_version(connection: Connection, dag: DagFacts, run: Row, task_id: str, graph: Graph) -> Explanation:
+    """Answer for a task that the version of its run does not have."""
+    newest = rows(connection, "SELECT version_id FROM dag WHERE dag_id = %(dag_id)s", {"dag_id": dag.dag_id})
+    number = run["version_number"]
+    if newest[0]["version_id"] != run["version_id"] and task_id in _graph(connection, newest[0]["version_id"]).index:
+        sentence = (
+            f"task {task_id!r} is in version {dag.version_number} of DAG {dag.dag_id!r}, but run {run['run_id']!r} "
+            f"stays on version {number}, which lacks it"
+        )
+        return Explanation(Reason.OTHER_VERSION, sentence, Blocker(Kind.DAG_VERSION, f"{dag.dag_id}/{number}"))
+    broken = why_dag.broken(dag)
+    if broken is None or difflib.get_close_matches(task_id, graph.index, n=1):
+        raise NotFoundError(f"task of version {number} of DAG {dag.dag_id!r}", task_id, graph.index)
+    return replace(broken, sentence=f"task {task_id!r} is not in version {number}: {broken.sentence}")
+
+
+def _queued_run(connection: Connection, dag: DagFacts, run: Row, now: datetime, settings: Settings) -> Explanation:
+    room, backfill_is_paused = facts.room_for(connection, run, settings, now)
+    scheduler = facts.scheduler_facts(connection, now)
+    one = facts.run_facts(run, backfill_is_paused=backfill_is_paused)
+    return why_run.queued(dag, one, room, scheduler, now)
+
+
+def _instance(
+    connection: Connection, dag: DagFacts, run: Row, row: Row, now: datetime, settings: Settings
+) -> Explanation:
+    one = facts.instance_facts(row, run["run_id"])
+    settled = why_task.settled(one, _verdict(connection, run, one))
+    if settled is not None:
+        return settled
+    if run["state"] == RunState.QUEUED:
+        return _queued_run(connection, dag, run, now, settings)
+    if run["state"] != RunState.RUNNING:
+        return why_run.finished(facts.run_facts(run))
+    # What is with an executor already starts, paused or not.
+    found = None if one.state == TaskState.QUEUED else why_dag.paused(dag)
+    found = found or why_dag.no_scheduler(facts.scheduler_facts(connection, now), now)
+    return found or _by_state(connection, run, row, one, now, settings)
+
+
+def _verdict(connection: Connection, run: Row, one: InstanceFacts) -> str:
+    """Return what the trigger rule says of an instance that ended without a try."""
+    if one.state not in (TaskState.SKIPPED, TaskState.UPSTREAM_FAILED) or one.try_number:
+        return ""
+    graph = _graph(connection, run["version_id"])
+    if one.task_id not in graph.index:
+        return ""
+    verdict = verdict_in(graph.nodes[graph.index[one.task_id]], _states(connection, run, graph))
+    return verdict.reason if verdict.action in ("skip", "upstream_fail") else ""
+
+
+def _by_state(
+    connection: Connection, run: Row, row: Row, one: InstanceFacts, now: datetime, settings: Settings
+) -> Explanation:
+    match TaskState(one.state):
+        case TaskState.NONE:
+            return _undecided(connection, run, one)
+        case TaskState.SCHEDULED:
+            return _scheduled(connection, row, one, settings)
+        case TaskState.QUEUED:
+            return _queued(connection, row, one, now, settings)
+        case TaskState.UP_FOR_RETRY | TaskState.UP_FOR_RESCHEDULE:
+            attempt = facts.attempt_facts(connection, row)
+            error = ": ".join(part for part in (attempt["type"], attempt["message"]) if part)
+            return why_task.to_retry(one, next(iter(error.splitlines()), None), now)
+        case _:
+            return why_task.deferred(one)
+
+
+def _undecided(connection: Connection, run: Row, one: InstanceFacts) -> Explanation:
+    graph = _graph(connection, run["version_id"])
+    index = graph.index[one.task_id]
+    if index in graph.past_dependent:
+        past = planning.past_states(connection, [run["id"]], sorted(watched_tasks(graph))).get(run["id"], {})
+        still_open = open_before(graph, index, past)
+        before = facts.run_before(connection, run)
+        if still_open and before is not None:
+            downstream_too = one.task_id not in still_open
+            return why_task.before_run(one, before, still_open, downstream_too=downstream_too)
+    return why_task.undecided(one, graph, _states(connection, run, graph))
+
+
+def _scheduled(connection: Connection, row: Row, one: InstanceFacts, settings: Settings) -> Explanation:
+    unknown = why_task.unknown_executor(one, settings.executor)
+    if unknown is not None:
+        return unknown
+    *before, mine = facts.scheduled_before(connection, row, settings)
+    me = mine.candidate
+    limits = Limits(settings.parallelism, admission.pool_slots(connection))
+    refused, first = why_task.held_back(me, before, _load(connection), limits)
+    if refused is not None:
+        held, total = facts.holders(connection, me, refused.reason)
+        return why_task.at_limit(one, me, refused, held, total, first)
+    return why_task.admissible(one) if first is None else why_task.behind(one, first, mine.weight)
+
+
+def _load(connection: Connection) -> Load:
+    load = Load()
+    for run, dag_id, task_id, pool, count, slots in admission.active_counts(connection):
+        load.add(dag_run_id=run, dag_id=dag_id, task_id=task_id, pool=pool, slots=slots, count=count)
+    return load
+
+
+def _queued(connection: Connection, row: Row, one: InstanceFacts, now: datetime, settings: Settings) -> Explanation:
+    executor = facts.attempt_facts(connection, row)["executor"] or settings.executor
+    unknown = why_task.unknown_executor(replace(one, executor=executor), settings.executor)
+    if unknown is not None:
+        return unknown
+    running, schedulers = facts.running_in(connection, executor, now)
+    return why_task.handed_over(one, executor, running=running, slots=settings.parallelism * schedulers, now=now)
+
+
+def _graph(connection: Connection, version_id: int) -> Graph:
+    sql = "SELECT document FROM dag_version WHERE id = %(id)s"
+    (version,) = rows(connection, sql, {"id": version_id})
+    return compile_graph(loads(version["document"]), version_id=version_id)
+
+
+def _states(connection: Connection, run: Row, graph: Graph) -> Sequence[States]:
+    counts: Any = planning.state_counts(connection, [run["id"]], month=run["month"]).get(run["id"], {})
+    return [counts.get(node.task.task_id, {}) for node in graph.nodes]
+
+
+def _indexed(task_id: str, map_index: int) -> str:
+    return task_id if map_index < 0 else f"{task_id}[{map_index}]"

@@ -1,0 +1,197 @@
+"""Results of other tasks, changed or combined on their way: ``map``, ``zip`` and ``concat`` of a result.
+
+Each can be mapped over, where an instance fetches only the elements that it needs, and be an ordinary argument, where
+the task gets a :class:`Elements`: a sequence that makes its elements when they are asked for. Nothing is stored of
+the combination; the DAG's document says how long it is. Functions given to ``map`` run in the downstream task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from treadle.document import ExpandArgument
+from treadle.errors import DagError
+from treadle.resolvable import Resolver
+from treadle.tasks import TaskFunction
+from treadle.wording import shown
+from treadle.xcom_arg import NOTSET, ResultArg, XComArg
+
+
+class Elements(Sequence[Any]):
+    """The elements of a combined result, each made when it is asked for; compares equal to the list of them."""
+
+    def __init__(self, argument: ResultArg, resolver: Resolver) -> None:
+        self._argument = argument
+        self._resolver = resolver
+        self._length: int | None = None
+
+    def __len__(self) -> int:
+        if self._length is None:
+            self._length = self._argument.length(self._resolver)
+        return self._length
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[one] for one in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(f"there is no element {index} among {len(self)}")
+        return self._argument.item(self._resolver, place)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and not isinstance(other, str) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<elements of {self._argument!r}>"
+
+
+class _Combined(ResultArg):
+    """What the three kinds share: they are made of other results."""
+
+    __slots__ = ("sources",)
+
+    def __init__(self, sources: Sequence[ResultArg]) -> None:
+        self.sources = tuple(sources)
+
+    def references(self) -> Iterator[XComArg]:
+        """Yield the results that it is made of."""
+        for one in self.sources:
+            yield from one.references()
+
+    def resolve(self, resolver: Resolver) -> Any:
+        """Return the elements, made when they are asked for."""
+        return Elements(self, resolver)
+
+    def items_wanted(self, index: int) -> Iterator[tuple[XComArg, int]]:
+        """Yield what all sources want for the same index."""
+        for one in self.sources:
+            yield from one.items_wanted(index)
+
+
+class MappedResult(_Combined):
+    """A result with functions applied to each of its elements; they are called in the downstream task."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, source: ResultArg, function: Callable[[Any], Any]) -> None:
+        super().__init__([source])
+        self.function = function
+
+    def item(self, resolver: Resolver, index: int) -> Any:
+        """Return what the function makes of one element."""
+        return self.function(self.sources[0].item(resolver, index))
+
+    def length(self, resolver: Resolver) -> int:
+        """Return the length of the source."""
+        return self.sources[0].length(resolver)
+
+    def argument(self, name: str) -> ExpandArgument:
+        """Return that of the source: the length is the same."""
+        return self.sources[0].argument(name)
+
+    def __repr__(self) -> str:
+        return f"{self.sources[0]!r}.map({getattr(self.function, '__name__', self.function)!s})"
+
+
+class ZippedResult(_Combined):
+    """Tuples of the elements of several results."""
+
+    __slots__ = ("fillvalue",)
+
+    def __init__(self, sources: Sequence[ResultArg], fillvalue: Any) -> None:
+        super().__init__(sources)
+        self.fillvalue = fillvalue
+
+    @property
+    def is_longest(self) -> bool:
+        """Whether missing elements are filled up."""
+        return self.fillvalue is not NOTSET
+
+    def item(self, resolver: Resolver, index: int) -> tuple[Any, ...]:
+        """Return the tuple of the elements at ``index``."""
+        if not self.is_longest:
+            return tuple(one.item(resolver, index) for one in self.sources)
+        return tuple(
+            one.item(resolver, index) if index < one.length(resolver) else self.fillvalue for one in self.sources
+        )
+
+    def length(self, resolver: Resolver) -> int:
+        """Return the length of the shortest source, or with a fill value of the longest."""
+        lengths = [one.length(resolver) for one in self.sources]
+        return max(lengths) if self.is_longest else min(lengths)
+
+    def items_wanted(self, index: int) -> Iterator[tuple[XComArg, int]]:
+        """Yield what the sources want, if all of them have so many elements."""
+        if not self.is_longest:
+            yield from super().items_wanted(index)
+
+    def argument(self, name: str) -> ExpandArgument:
+        """Return the plain form, with those of the sources."""
+        combine = "zip_longest" if self.is_longest else "zip"
+        return ExpandArgument(name, combine=combine, sources=tuple(one.argument(name) for one in self.sources))
+
+    def __repr__(self) -> str:
+        return f"{self.sources[0]!r}.zip({', '.join(map(repr, self.sources[1:]))})"
+
+
+class ConcatenatedResult(_Combined):
+    """The elements of several results, one after the other."""
+
+    __slots__ = ()
+
+    def item(self, resolver: Resolver, index: int) -> Any:
+        """Return the element of the source in which ``index`` falls; LookupError if it is beyond all."""
+        before = 0
+        for one in self.sources:
+            length = one.length(resolver)
+            if index - before < length:
+                return one.item(resolver, index - before)
+            before += length
+        raise LookupError(
+            f"{self!r} has no element {index} any more, only {before}: a task before was run again after this one was "
+            "expanded; clear this task too"
+        )
+
+    def length(self, resolver: Resolver) -> int:
+        """Return the sum of the lengths of the sources."""
+        return sum(one.length(resolver) for one in self.sources)
+
+    def items_wanted(self, index: int) -> Iterator[tuple[XComArg, int]]:  # noqa: ARG002 - the contract's
+        """Yield nothing: where ``index`` falls is known only with the lengths."""
+        yield from ()
+
+    def argument(self, name: str) -> ExpandArgument:
+        """Return the plain form, with those of the sources."""
+        return ExpandArgument(name, combine="concat", sources=tuple(one.argument(name) for one in self.sources))
+
+    def __repr__(self) -> str:
+        return f"{self.sources[0]!r}.concat({', '.join(map(repr, self.sources[1:]))})"
+
+
+def mapped(source: ResultArg, function: Callable[[Any], Any]) -> MappedResult:
+    """Return ``source.map(function)``; DagError if that cannot be called in the downstream task."""
+    if isinstance(function, TaskFunction):
+        raise DagError(f"{source!r}.map takes a plain function, not {function!r}; expand() maps a task over results")
+    if not callable(function):
+        raise DagError(f"{source!r}.map takes a function of one element, not {shown(function)}")
+    return MappedResult(source, function)
+
+
+def zipped(source: ResultArg, others: Sequence[ResultArg], fillvalue: Any) -> ZippedResult:
+    """Return ``source.zip(*others)``; DagError if one of them is no result of a task."""
+    return ZippedResult([source, *_results(source, "zip", others)], fillvalue)
+
+
+def concatenated(source: ResultArg, others: Sequence[ResultArg]) -> ConcatenatedResult:
+    """Return ``source.concat(*others)``; DagError if one of them is no result of a task."""
+    return ConcatenatedResult([source, *_results(source, "concat", others)])
+
+
+def _results(source: ResultArg, verb: str, others: Sequence[Any]) -> Sequence[ResultArg]:
+    for other in others:
+        if not isinstance(other, ResultArg):
+            raise DagError(f"{source!r}.{verb} takes results of tasks, not {shown(other)} ({type(other).__name__})")
+    return others
