@@ -33,7 +33,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
 def text_of(name: str) -> str:
     """Return the text of a generated page, by its name in ``docs/reference``."""
     if name == "trigger-rules":
-        return trigger_rules.page()
+        return trigger_rules.truth_table()
     title, rest = PAGES[name]().split("\n", 1)
     return f"{title}\n\n{NOTICE}\n{rest.rstrip()}\n"
 

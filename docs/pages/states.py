@@ -74,13 +74,10 @@ def _chart(moves: Mapping[RunState, frozenset[RunState]] | Mapping[TaskState, fr
     """Return the moves as a matrix: a row for where a move starts, a column for where it ends."""
     states = list(type(next(iter(moves))))
     width = max(len(state) for state in states)
-    head = [" " * (width + 2) + "│ " * place + "┌ " + state for place, state in enumerate(states)]
+    # The last column's title stands highest, so that each title is joined to its column by an unbroken line.
+    head = [" " * (width + 2) + "│ " * place + "┌ " + state for place, state in enumerate(states)][::-1]
     rows = [
         f"{state:>{width}}  " + " ".join("●" if one in moves[state] else "·" for one in states) for state in states
     ]
-    return "\n".join(("```text", *reversed_head(head), *rows, "```", "", "A dot: the row's state may become the column's."))
+    return "\n".join(("```text", *head, *rows, "```", "", "A dot: the row's state may become the column's."))
 
-
-def reversed_head(head: list[str]) -> list[str]:
-    """Return the column titles, the last first, so that each line ends in its own title above its column."""
-    return head[::-1]

@@ -12,37 +12,29 @@ from typing import Any
 
 from treadle.document import ExpandArgument
 from treadle.errors import DagError
-from treadle.resolvable import Resolver
+from treadle.lazy import LazySequence
+from treadle.resolvable import Items, Resolver
 from treadle.tasks import TaskFunction
 from treadle.wording import shown
 from treadle.xcom_arg import NOTSET, ResultArg, XComArg
 
 
-class Elements(Sequence[Any]):
-    """The elements of a combined result, each made when it is asked for; compares equal to the list of them."""
+class Elements(LazySequence):
+    """The elements of a combined result, each made when it is asked for."""
 
-    def __init__(self, argument: ResultArg, resolver: Resolver) -> None:
+    def __init__(self, argument: ResultArg, items: Items) -> None:
         self._argument = argument
-        self._resolver = resolver
+        self._items = items
         self._length: int | None = None
 
     def __len__(self) -> int:
         if self._length is None:
-            self._length = self._argument.length(self._resolver)
+            self._length = self._argument.length(self._items)
         return self._length
 
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self[one] for one in range(*index.indices(len(self)))]
-        place = index + len(self) if index < 0 else index
-        if not 0 <= place < len(self):
-            raise IndexError(f"there is no element {index} among {len(self)}")
-        return self._argument.item(self._resolver, place)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and not isinstance(other, str) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
+    def at(self, place: int) -> Any:
+        """Make one element."""
+        return self._argument.item(self._items, place)
 
     def __repr__(self) -> str:
         return f"<elements of {self._argument!r}>"
@@ -63,7 +55,7 @@ class _Combined(ResultArg):
 
     def resolve(self, resolver: Resolver) -> Any:
         """Return the elements, made when they are asked for."""
-        return Elements(self, resolver)
+        return Elements(self, resolver.in_bulk())
 
     def items_wanted(self, index: int) -> Iterator[tuple[XComArg, int]]:
         """Yield what all sources want for the same index."""
@@ -80,13 +72,13 @@ class MappedResult(_Combined):
         super().__init__([source])
         self.function = function
 
-    def item(self, resolver: Resolver, index: int) -> Any:
+    def item(self, items: Items, index: int) -> Any:
         """Return what the function makes of one element."""
-        return self.function(self.sources[0].item(resolver, index))
+        return self.function(self.sources[0].item(items, index))
 
-    def length(self, resolver: Resolver) -> int:
+    def length(self, items: Items) -> int:
         """Return the length of the source."""
-        return self.sources[0].length(resolver)
+        return self.sources[0].length(items)
 
     def argument(self, name: str) -> ExpandArgument:
         """Return that of the source: the length is the same."""
@@ -110,17 +102,17 @@ class ZippedResult(_Combined):
         """Whether missing elements are filled up."""
         return self.fillvalue is not NOTSET
 
-    def item(self, resolver: Resolver, index: int) -> tuple[Any, ...]:
+    def item(self, items: Items, index: int) -> tuple[Any, ...]:
         """Return the tuple of the elements at ``index``."""
         if not self.is_longest:
-            return tuple(one.item(resolver, index) for one in self.sources)
+            return tuple(one.item(items, index) for one in self.sources)
         return tuple(
-            one.item(resolver, index) if index < one.length(resolver) else self.fillvalue for one in self.sources
+            one.item(items, index) if index < one.length(items) else self.fillvalue for one in self.sources
         )
 
-    def length(self, resolver: Resolver) -> int:
+    def length(self, items: Items) -> int:
         """Return the length of the shortest source, or with a fill value of the longest."""
-        lengths = [one.length(resolver) for one in self.sources]
+        lengths = [one.length(items) for one in self.sources]
         return max(lengths) if self.is_longest else min(lengths)
 
     def items_wanted(self, index: int) -> Iterator[tuple[XComArg, int]]:
@@ -142,22 +134,22 @@ class ConcatenatedResult(_Combined):
 
     __slots__ = ()
 
-    def item(self, resolver: Resolver, index: int) -> Any:
+    def item(self, items: Items, index: int) -> Any:
         """Return the element of the source in which ``index`` falls; LookupError if it is beyond all."""
         before = 0
         for one in self.sources:
-            length = one.length(resolver)
+            length = one.length(items)
             if index - before < length:
-                return one.item(resolver, index - before)
+                return one.item(items, index - before)
             before += length
         raise LookupError(
             f"{self!r} has no element {index} any more, only {before}: a task before was run again after this one was "
             "expanded; clear this task too"
         )
 
-    def length(self, resolver: Resolver) -> int:
+    def length(self, items: Items) -> int:
         """Return the sum of the lengths of the sources."""
-        return sum(one.length(resolver) for one in self.sources)
+        return sum(one.length(items) for one in self.sources)
 
     def items_wanted(self, index: int) -> Iterator[tuple[XComArg, int]]:  # noqa: ARG002 - the contract's
         """Yield nothing: where ``index`` falls is known only with the lengths."""

@@ -6,16 +6,16 @@ count the instances; the task runtime asks :meth:`ExpandInput.values_at` for the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from treadle.document import ExpandArgument, ExpandDocument
 from treadle.resolvable import Resolver
 from treadle.templates import literal
-from treadle.xcom_arg import XComArg
+from treadle.xcom_arg import ResultArg
 
-Mappable = list[Any] | tuple[Any, ...] | dict[Any, Any] | XComArg
+Mappable = list[Any] | tuple[Any, ...] | dict[Any, Any] | ResultArg
 """What ``expand`` can map over. A dict is mapped over its (key, value) pairs."""
 
 KWARGS = "kwargs"
@@ -37,10 +37,6 @@ class ExpandInput:
 
     kind: Literal["product", "kwargs"]
     arguments: Mapping[str, Mappable]
-
-    def lengths(self, measure: Callable[[XComArg], int]) -> list[int]:
-        """Return how many items each argument has, in document order; ``measure`` tells for an upstream's result."""
-        return [measure(one) if isinstance(one, XComArg) else len(one) for one in self.arguments.values()]
 
     def values_at(self, indexes: Sequence[int], resolver: Resolver) -> dict[str, Any]:
         """Return the arguments of one instance, for ``MappedOperator.unmap``.
@@ -64,14 +60,14 @@ class ExpandInput:
 
 
 def _argument(name: str, value: Mappable) -> ExpandArgument:
-    if isinstance(value, XComArg):
-        return ExpandArgument(name, task_id=value.operator.task_id, key=value.key)
+    if isinstance(value, ResultArg):
+        return value.argument(name)
     return ExpandArgument(name, length=len(value))
 
 
 def _item(argument: Mappable, index: int, resolver: Resolver) -> Any:
-    if isinstance(argument, XComArg):
-        return literal(resolver.item(argument, index))
+    if isinstance(argument, ResultArg):
+        return literal(argument.item(resolver, index))
     if isinstance(argument, dict):
         return list(argument.items())[index]
     return argument[index]
@@ -80,7 +76,7 @@ def _item(argument: Mappable, index: int, resolver: Resolver) -> Any:
 def _kwargs(item: Any, resolver: Resolver) -> dict[str, Any]:
     received = isinstance(item, literal)
     plain = item.value if isinstance(item, literal) else item
-    if isinstance(plain, XComArg):
+    if isinstance(plain, ResultArg):
         received, plain = True, plain.resolve(resolver)
     if not isinstance(plain, Mapping) or not all(isinstance(key, str) for key in plain):
         raise TypeError(

@@ -13,17 +13,27 @@ if TYPE_CHECKING:
     from treadle.xcom_arg import XComArg
 
 
-class Resolver(Protocol):
-    """What the task runtime offers to resolvable values of one attempt."""
-
-    def value(self, reference: XComArg) -> Any:
-        """Return what ``reference`` stands for; of a mapped upstream task the list of its values, in index order."""
+class Items(Protocol):
+    """Elements of results by their index."""
 
     def item(self, reference: XComArg, index: int) -> Any:
         """Return the element ``index`` of ``reference``'s value: of a dict its (key, value) pair.
 
-        For a mapped upstream task it is the value of that map index, fetched alone.
+        For a mapped upstream task it is the value of that map index, None if it pushed nothing.
         """
+
+    def length(self, reference: XComArg) -> int:
+        """Return how many elements there are: of a mapped upstream task, how many instances."""
+
+
+class Resolver(Items, Protocol):
+    """What the task runtime offers to resolvable values of one attempt. ``item`` fetches one element alone."""
+
+    def value(self, reference: XComArg) -> Any:
+        """Return what ``reference`` stands for; of a mapped upstream task all its values, in index order."""
+
+    def in_bulk(self) -> Items:
+        """Return the same elements for reading many of them: they are fetched in pages, and pages are kept."""
 
     def param(self, name: str) -> Any:
         """Return the run's value of the DAG param ``name``."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from treadle.errors import DagError, InvalidArgumentError
 from treadle.expansion import KWARGS, ExpandInput, Mappable
 from treadle.operators.mapped import MappedOperator
-from treadle.xcom_arg import XComArg
+from treadle.xcom_arg import ResultArg, XComArg
 
 if TYPE_CHECKING:
     from treadle.tasks import TaskFunction
@@ -41,25 +41,25 @@ class TaskPartial:
         for name, value in mapped.items():
             if name in self._fixed:
                 raise DagError(f"{self._function!r}: {name!r} is fixed by partial() already, it cannot be mapped too")
-            if not isinstance(value, (list, tuple, dict, XComArg)):
+            if not isinstance(value, (list, tuple, dict, ResultArg)):
                 expected = "a list, a tuple, a dict or the result of an upstream task"
                 raise InvalidArgumentError(f"{self._function!r}.expand", name, value, expected)
         return self._mapped("product", mapped)
 
-    def expand_kwargs(self, kwargs: Sequence[Any] | XComArg, *, strict: bool = True) -> XComArg:
+    def expand_kwargs(self, kwargs: Sequence[Any] | ResultArg, *, strict: bool = True) -> XComArg:
         """Make one instance for each dict of arguments in ``kwargs``, a list or the result of an upstream task.
 
         ``strict``: unknown names in dicts that stand in the file are refused here, not when the task runs.
         """
         owner = f"{self._function!r}.expand_kwargs"
-        if not isinstance(kwargs, (list, tuple, XComArg)):
+        if not isinstance(kwargs, (list, tuple, ResultArg)):
             raise InvalidArgumentError(owner, KWARGS, kwargs, "a list of dicts or the result of an upstream task")
-        for item in () if isinstance(kwargs, XComArg) else kwargs:
-            if not isinstance(item, (dict, XComArg)):
+        for item in () if isinstance(kwargs, ResultArg) else kwargs:
+            if not isinstance(item, (dict, ResultArg)):
                 raise InvalidArgumentError(owner, KWARGS, item, "a dict of arguments")
             if strict and isinstance(item, dict):
                 self._function.check_names(item)
-        return self._mapped("kwargs", {KWARGS: kwargs if isinstance(kwargs, XComArg) else list(kwargs)})
+        return self._mapped("kwargs", {KWARGS: kwargs if isinstance(kwargs, ResultArg) else list(kwargs)})
 
     def _mapped(self, kind: Literal["product", "kwargs"], over: Mapping[str, Any]) -> XComArg:
         settings = self._function.settings()

@@ -21,7 +21,7 @@ from treadle.operators.construction import group_for
 from treadle.operators.decorated import PythonDecoratedOperator
 from treadle.source import Site
 from treadle.wording import shown
-from treadle.xcom_arg import XComArg
+from treadle.xcom_arg import ResultArg, XComArg
 
 if TYPE_CHECKING:
     from treadle.dags import DAG
@@ -97,7 +97,7 @@ class TaskFunction:
         """Make one instance of the task for every combination of the items of ``mapped``."""
         return self.partial().expand(**mapped)
 
-    def expand_kwargs(self, kwargs: Sequence[Any] | XComArg, *, strict: bool = True) -> XComArg:
+    def expand_kwargs(self, kwargs: Sequence[Any] | ResultArg, *, strict: bool = True) -> XComArg:
         """Make one instance of the task for each dict of arguments in ``kwargs``."""
         return self.partial().expand_kwargs(kwargs, strict=strict)
 

@@ -26,6 +26,7 @@ from enum import Enum
 from typing import Any, Final
 
 from treadle.errors import XComTooLargeError, XComTypeError
+from treadle.lazy import LazySequence
 from treadle.xcom_reading import LIBRARIES, PLAIN, TYPE, VALUE, arrays, decode, show
 
 RETURN_KEY: Final = "return_value"
@@ -66,7 +67,7 @@ def dumps(value: Any, *, key: str = RETURN_KEY, max_bytes: int | None = None) ->
         size = len(text)
     if max_bytes is not None and size > max_bytes:
         raise XComTooLargeError(key=key, size=size, limit=max_bytes)
-    return text, len(value) if isinstance(value, (list, tuple, dict)) else None
+    return text, len(value) if isinstance(value, (list, tuple, dict, LazySequence)) else None
 
 
 def loads(text: str) -> Any:
@@ -230,6 +231,7 @@ _WRITERS: dict[type[Any], Callable[[Any, int], Any]] = {
 _FAMILIES: tuple[tuple[type[Any], Callable[[Any, int], Any]], ...] = (
     (str, lambda value, _: str.__str__(value)),
     *((kind, writer) for kind, writer in _WRITERS.items()),
+    (LazySequence, _encode_items),
     (pathlib.PurePath, lambda value, _: typed("path", str(value))),
 )
 

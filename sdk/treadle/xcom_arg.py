@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from treadle.document import ExpandArgument
 from treadle.graph import Node
-from treadle.resolvable import Resolvable, Resolver, resolvables_in
+from treadle.resolvable import Items, Resolvable, Resolver, resolvables_in
 
 if TYPE_CHECKING:
     from treadle.combined import ConcatenatedResult, MappedResult, ZippedResult
@@ -40,11 +40,11 @@ class ResultArg(Resolvable, Node):
         """Yield the results that it is made of."""
         raise NotImplementedError(f"{type(self).__name__}.references")
 
-    def item(self, resolver: Resolver, index: int) -> Any:
+    def item(self, items: Items, index: int) -> Any:
         """Return element ``index`` without fetching the others; LookupError if there is none."""
         raise NotImplementedError(f"{type(self).__name__}.item")
 
-    def length(self, resolver: Resolver) -> int:
+    def length(self, items: Items) -> int:
         """Return how many elements there are, without fetching them."""
         raise NotImplementedError(f"{type(self).__name__}.length")
 
@@ -137,13 +137,13 @@ class XComArg(ResultArg):
         """Return the value that the task pushed (see ``Resolver.value``)."""
         return resolver.value(self)
 
-    def item(self, resolver: Resolver, index: int) -> Any:
-        """Return one element of the value (see ``Resolver.item``)."""
-        return resolver.item(self, index)
+    def item(self, items: Items, index: int) -> Any:
+        """Return one element of the value (see ``Items.item``)."""
+        return items.item(self, index)
 
-    def length(self, resolver: Resolver) -> int:
-        """Return the number of elements (see ``Resolver.length``)."""
-        return resolver.length(self)
+    def length(self, items: Items) -> int:
+        """Return the number of elements (see ``Items.length``)."""
+        return items.length(self)
 
     def items_wanted(self, index: int) -> Iterator[tuple[XComArg, int]]:
         """Yield the one element."""

@@ -26,14 +26,20 @@ class DagFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LoadedFile:
-    """A DAG file's DAGs by id, and the state (mtime in ns, size) of the modules it imported from the dags folder."""
+    """A DAG file's DAGs by id, and the state (mtime in ns, size) of it and of what it imported from the dags folder.
+
+    The file's own state was taken before it was imported, so that an edit meanwhile is noticed.
+    """
 
     dags: Mapping[str, DAG]
+    path: str
+    state: _FileState | None
     modules: Mapping[str, _FileState | None]
 
-    def changed(self) -> str | None:
-        """Return which imported module was edited since, in words, or None."""
-        for path, state in self.modules.items():
+    def changed(self, *, modules_too: bool) -> str | None:
+        """Return which file was edited since, in words, or None; the imported modules are looked at if asked for."""
+        looked_at = {self.path: self.state} | dict(self.modules if modules_too else {})
+        for path, state in looked_at.items():
             if _state(path) != state:
                 return f"{path} was edited after this process had imported it"
         return None
@@ -59,13 +65,14 @@ def load_dag_file(file: str, dags_folder: str) -> LoadedFile:
         raise DagFileError(f"{file} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    state = _state(path)
     try:
         spec.loader.exec_module(module)
         dags = {dag.dag_id: dag for dag in collection.collect(vars(module).values())}
     except BaseException as error:
         del sys.modules[name]
         raise DagFileError(f"{type(error).__name__}: {error}") from error
-    return LoadedFile(dags, _modules_below(dags_folder, except_for=path))
+    return LoadedFile(dags, path, state, _modules_below(dags_folder, except_for=path))
 
 
 def _modules_below(folder: str, *, except_for: str) -> dict[str, _FileState | None]:

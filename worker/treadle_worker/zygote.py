@@ -93,9 +93,9 @@ def _threads_stay() -> bool:
 
 
 class _Staleness:
-    """Notices that a module which the DAG file imports from the dags folder was edited.
+    """Notices that the DAG file, or a module that it imports from the dags folder, was edited.
 
-    The DAG file itself is covered by its hash, which names the template; the modules beside it are not.
+    The file's hash names the template, but it is the scheduler's, who may not have read the newest file yet.
     """
 
     def __init__(self, loaded: LoadedFile) -> None:
@@ -104,11 +104,16 @@ class _Staleness:
         self._reason: str | None = None
 
     def reason(self) -> str | None:
-        """Return why this template must not be used any more, or None. Looks at the disk twice a second at most."""
-        now = time.monotonic()
-        if now - self._checked > _STALE_CHECK_SECONDS and self._reason is None:
-            self._checked = now
-            self._reason = self._loaded.changed()
+        """Return why this template must not be used any more, or None.
+
+        Looks at the DAG file each time, at the modules, which may be many, twice a second at most.
+        """
+        if self._reason is None:
+            now = time.monotonic()
+            modules_too = now - self._checked > _STALE_CHECK_SECONDS
+            if modules_too:
+                self._checked = now
+            self._reason = self._loaded.changed(modules_too=modules_too)
         return self._reason
 
 

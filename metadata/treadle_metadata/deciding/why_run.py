@@ -43,6 +43,12 @@ def finished(run: RunFacts) -> Explanation:
     return Explanation(Reason.FINISHED, f"run {run.run_id!r} ended in state {run.state}{when}", blocker)
 
 
+def complete(run: RunFacts) -> Explanation:
+    """Return that the run is under way although all of its tasks have ended."""
+    sentence = f"all tasks of run {run.run_id!r} have ended: it ends at the scheduler's next beat"
+    return Explanation(Reason.NEXT_BEAT, sentence)
+
+
 def queued(dag: DagFacts, run: RunFacts, room: Room, scheduler: SchedulerFacts, now: datetime) -> Explanation:
     """Return why a queued run has not started."""
     found = paused(dag) or no_scheduler(scheduler, now) or _too_early(run, now) or _backfill_paused(run)

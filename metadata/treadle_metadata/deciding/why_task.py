@@ -111,6 +111,12 @@ def before_run(
     return Explanation(Reason.PAST_RUN, sentence, Blocker(Kind.TASK_INSTANCE, first))
 
 
+def not_in_version(one: InstanceFacts, number: int) -> Explanation:
+    """Return that the version of the run does not have the task of this instance (any more)."""
+    sentence = f"task {one.task_id!r} is not in version {number} of DAG {one.dag_id!r}, on which its run stands"
+    return Explanation(Reason.OTHER_VERSION, sentence, Blocker(Kind.DAG_VERSION, f"{one.dag_id}/{number}"))
+
+
 def undecided(one: InstanceFacts, graph: Graph, states: Sequence[States]) -> Explanation:
     """Return what the trigger rule says of an instance that is not decided upon yet."""
     node = graph.nodes[graph.index[one.task_id]]

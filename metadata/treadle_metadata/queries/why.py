@@ -10,7 +10,6 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -195,7 +194,9 @@ def _by_state(
 
 def _undecided(connection: Connection, run: Row, one: InstanceFacts) -> Explanation:
     graph = _graph(connection, run["version_id"])
-    index = graph.index[one.task_id]
+    index = graph.index.get(one.task_id)
+    if index is None:
+        return why_task.not_in_version(one, run["version_number"])
     if index in graph.past_dependent:
         past = planning.past_states(connection, [run["id"]], sorted(watched_tasks(graph))).get(run["id"], {})
         still_open = open_before(graph, index, past)
@@ -243,7 +244,7 @@ def _graph(connection: Connection, version_id: int) -> Graph:
 
 
 def _states(connection: Connection, run: Row, graph: Graph) -> Sequence[States]:
-    counts: Any = planning.state_counts(connection, [run["id"]], month=run["month"]).get(run["id"], {})
+    counts = planning.state_counts(connection, [run["id"]], month=run["month"]).get(run["id"], {})
     return [counts.get(node.task.task_id, {}) for node in graph.nodes]
 
 

@@ -12,7 +12,7 @@ from treadle.operators.base import BaseOperator
 from treadle.operators.construction import argument_names
 from treadle.operators.mapped import MappedOperator
 from treadle.source import site_here
-from treadle.xcom_arg import XComArg
+from treadle.xcom_arg import ResultArg
 
 _EXPECTED = "a list, a tuple, a dict or the result of an upstream task"
 
@@ -38,11 +38,11 @@ class OperatorPartial:
         for name, value in mapped.items():
             if name in self.arguments or name in NAMES:
                 raise DagError(f"{self._owner}: {name} cannot be mapped, it is the same for all instances")
-            if not isinstance(value, (list, tuple, dict, XComArg)):
+            if not isinstance(value, (list, tuple, dict, ResultArg)):
                 raise InvalidArgumentError(f"{self._owner}.expand", name, value, _EXPECTED)
         return self._mapped("product", mapped)
 
-    def expand_kwargs(self, kwargs: Sequence[Any] | XComArg, *, strict: bool = True) -> MappedOperator:
+    def expand_kwargs(self, kwargs: Sequence[Any] | ResultArg, *, strict: bool = True) -> MappedOperator:
         """Make one instance for each dict of arguments in ``kwargs``, a list or the result of an upstream task.
 
         ``strict``: unknown names in dicts that stand in the file are refused here, not when the task runs.
@@ -50,14 +50,14 @@ class OperatorPartial:
         Raises:
             DagError: ``kwargs`` is neither, or names an argument that the operator does not have.
         """
-        if not isinstance(kwargs, (list, tuple, XComArg)):
+        if not isinstance(kwargs, (list, tuple, ResultArg)):
             raise InvalidArgumentError(f"{self._owner}.expand_kwargs", KWARGS, kwargs, "a list of dicts or a result")
-        for item in () if isinstance(kwargs, XComArg) else kwargs:
-            if not isinstance(item, (dict, XComArg)):
+        for item in () if isinstance(kwargs, ResultArg) else kwargs:
+            if not isinstance(item, (dict, ResultArg)):
                 raise InvalidArgumentError(f"{self._owner}.expand_kwargs", KWARGS, item, "a dict of arguments")
             if strict and isinstance(item, dict):
                 self._check_names(item)
-        return self._mapped("kwargs", {KWARGS: kwargs if isinstance(kwargs, XComArg) else list(kwargs)})
+        return self._mapped("kwargs", {KWARGS: kwargs if isinstance(kwargs, ResultArg) else list(kwargs)})
 
     def _mapped(self, kind: Literal["product", "kwargs"], mapped: Mapping[str, Any]) -> MappedOperator:
         return MappedOperator(

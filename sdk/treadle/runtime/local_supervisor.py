@@ -13,11 +13,15 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from treadle import xcom
 from treadle.connections import Connection
 from treadle.connections import read as read_connection
+from treadle.document import SKIPPED_TASKS
 from treadle.errors import TreadleError
 from treadle.runtime import current
+from treadle.runtime.lazy_results import elements_of
 from treadle.runtime.supervisor import XComFound, XComQuestion
+from treadle.runtime.task_instance import UNMAPPED
 from treadle.wording import shown
 
 
@@ -35,6 +39,9 @@ class LocalSupervisor:
         self._variables = dict(variables)
         self._connections = dict(connections)
         self._xcoms: dict[tuple[str, str], dict[int, str]] = {}
+        self._instances: dict[str, int] = {}
+        self._apart: tuple[str, Sequence[Any] | None] = ("", None)
+        """The text that was last taken apart, and its elements: instances of a mapped task ask for one each."""
 
     def given(self) -> AbstractContextManager[None]:
         """Return the context in which this test's values come before those of the environment."""
@@ -48,9 +55,9 @@ class LocalSupervisor:
         for one in xcoms:
             self._xcoms.setdefault((task_id, one["key"]), {})[map_index] = one["value"]
 
-    def text(self, task_id: str, key: str, map_index: int) -> str | None:
-        """Return the stored text of one XCom, or None."""
-        return self._xcoms.get((task_id, key), {}).get(map_index)
+    def skipped_by(self, task_id: str) -> set[str]:
+        """Return the tasks that any instance of a branch or short circuit named to be skipped."""
+        return {name for text in self._xcoms.get((task_id, SKIPPED_TASKS), {}).values() for name in xcom.loads(text)}
 
     def get_xcoms(self, questions: Sequence[XComQuestion]) -> list[list[XComFound]]:
         """Return, for each question, what was found, in index order; of other runs and DAGs there is nothing."""
@@ -59,9 +66,37 @@ class LocalSupervisor:
     def _found(self, question: XComQuestion) -> list[XComFound]:
         if question.dag_id is not None or question.run_id is not None:
             return []
+        if question.ask == "length":
+            length = self.length(question.task_id, question.key)
+            return [] if length is None else [XComFound(UNMAPPED, str(length))]
         stored = self._xcoms.get((question.task_id, question.key), {})
         wanted = sorted(stored) if question.map_indexes is None else question.map_indexes
-        return [XComFound(index, stored[index]) for index in wanted if index in stored]
+        there = [index for index in wanted if index in stored]
+        if question.ask == "count":
+            return [XComFound(UNMAPPED, str(len(there)))]
+        end = None if question.limit is None else question.offset + question.limit
+        texts = [(index, self._text(stored[index], question.item)) for index in there[question.offset : end]]
+        return [XComFound(index, text) for index, text in texts if text is not None]
+
+    def _text(self, text: str, item: int | None) -> str | None:
+        if item is None:
+            return text
+        if self._apart[0] != text:
+            self._apart = (text, elements_of(xcom.loads(text)))
+        elements = self._apart[1]
+        return None if elements is None or item >= len(elements) else xcom.dumps(elements[item])[0]
+
+    def ran(self, task_id: str, instances: int) -> None:
+        """Remember how many instances a mapped task has."""
+        self._instances[task_id] = instances
+
+    def length(self, task_id: str, key: str) -> int | None:
+        """Return how many instances a task mapped over this result has; None if it is no list or dict."""
+        if task_id in self._instances:
+            return self._instances[task_id]
+        text = self._xcoms.get((task_id, key), {}).get(UNMAPPED)
+        elements = None if text is None else elements_of(xcom.loads(text))
+        return None if elements is None else len(elements)
 
     def get_variable(self, key: str) -> str | None:
         """Return a variable's text, or None if there is none."""

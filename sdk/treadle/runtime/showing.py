@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from treadle.runtime import masking
+from treadle.runtime.lazy_results import LazyResults
 
 _PLAIN: Final = (int, float, bool, type(None))
 _MAX_DEPTH: Final = 12
@@ -41,7 +42,7 @@ class _Show:
             return value if value is None or abs(value) < 2**63 else self._text(str(value)[:100])
         if depth < _MAX_DEPTH and isinstance(value, dict):
             return self._dict(value, depth)
-        if depth < _MAX_DEPTH and isinstance(value, (list, tuple, set, frozenset)):
+        if depth < _MAX_DEPTH and isinstance(value, (list, tuple, set, frozenset, LazyResults)):
             return self._items(value, depth)
         return self._text(_represented(value))
 

@@ -8,18 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 
 @dataclass(frozen=True, slots=True)
 class XComQuestion:
-    """Which XComs to fetch. ``map_indexes`` None means all of them, in index order; ids None mean the attempt's own."""
+    """Which XComs to fetch. ``map_indexes`` None means all of them, in index order; ids None mean the attempt's own.
+
+    ``offset`` and ``limit`` take a page of these. ``item`` takes one element out of each (of a dict its pair): what has
+    no elements, or cannot be taken apart where it is stored, is not found. ``ask``: ``values``; ``count``, how many
+    were pushed; ``length``, how many instances a task mapped over the result has, not found if it cannot be mapped
+    over. A number is answered as the text of one :class:`XComFound`.
+    """
 
     task_id: str
     key: str = "return_value"
     map_indexes: tuple[int, ...] | None = None
     run_id: str | None = None
     dag_id: str | None = None
+    offset: int = 0
+    limit: int | None = None
+    item: int | None = None
+    ask: Literal["values", "count", "length"] = "values"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,3 +34,9 @@ def test_the_cap_of_the_task_holds() -> None:
 def test_two_instances_do_not_retry_in_step() -> None:
     task = TaskDocument("t", retry_delay_seconds=300, retry_exponential_backoff=2)
     assert len({retry_delay(task, key=f"k{n}", try_number=1) for n in range(50)}) > 30
+
+
+def test_a_growth_that_no_float_can_hold_ends_at_the_longest_delay() -> None:
+    task = TaskDocument("t", retry_delay_seconds=1.0, retry_exponential_backoff=1e300)
+    assert retry_delay(task, key="k", try_number=3) == MOST_SECONDS
+    assert retry_delay(task, key="k", try_number=1) >= 1

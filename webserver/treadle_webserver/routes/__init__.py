@@ -21,7 +21,9 @@ from treadle_webserver.routes import (
     tasks,
     tries,
     variables,
+    version_diffs,
     waiting,
+    why,
     xcoms,
 )
 
@@ -31,6 +33,8 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     login.router,
     dags.router,
     dag_sources.router,
+    version_diffs.router,
+    why.router,
     tasks.router,
     dag_runs.router,
     waiting.router,

@@ -18,6 +18,8 @@ COMMANDS: Final = {
     "details": Entry(f"{_HERE}.listing:details", "All that is known about one DAG.", _LOOK),
     "list-runs": Entry(f"{_HERE}.listing:list_runs", "The runs of a DAG, newest first.", _LOOK),
     "list-import-errors": Entry(f"{_HERE}.listing:list_import_errors", "DAG files that cannot be read.", _LOOK),
+    "why": Entry(f"{_HERE}.why:why", "Why it is not running, in one line.", _LOOK),
+    "diff": Entry(f"{_HERE}.diff:diff", "What differs between two versions.", _LOOK),
     "trigger": Entry(f"{_HERE}.trigger:trigger", "Start a run now; --wait for its end.", _ACT),
     "pause": Entry(f"{_HERE}.acts:pause", "Stop making and starting runs.", _ACT),
     "unpause": Entry(f"{_HERE}.acts:unpause", "Make and start runs again.", _ACT),

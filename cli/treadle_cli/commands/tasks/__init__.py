@@ -13,6 +13,7 @@ _HERE: Final = "treadle_cli.commands.tasks"
 COMMANDS: Final = {
     "list": Entry(f"{_HERE}.listing:list_", "The tasks of a DAG."),
     "states": Entry(f"{_HERE}.listing:states", "The task instances of a run and their states."),
+    "why": Entry(f"{_HERE}.why:why", "Why a task is not running, in one line."),
     "logs": Entry(f"{_HERE}.logs:logs", "The log of a task; --follow it while it runs."),
     "clear": Entry(f"{_HERE}.clear:clear", "Let tasks run again."),
     "test": Entry(f"{_HERE}.test:test", "Run one task in this process, without a server."),

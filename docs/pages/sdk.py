@@ -1,0 +1,191 @@
+"""The page of the SDK: what ``treadle`` and ``treadle.operators`` offer, from their signatures and docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from typing import Any, Final, ForwardRef
+
+import treadle
+from docs.pages.markdown import code, prose, table
+from treadle import dag_arguments, errors, operators
+from treadle.operators import arguments
+from treadle.runtime.context import context_keys
+
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "DAGs": ("DAG", "dag"),
+    "Tasks": ("task", "TaskGroup", "task_group", "chain", "chain_linear", "cross_downstream", "Label", "XComArg"),
+    "Operators": tuple(name for name in operators.__all__ if name != "MappedOperator"),
+    "Params and templates": ("Param", "ParamsDict", "DagParam", "TemplateFile", "literal"),
+    "While a task runs": ("get_current_context", "Context", "Variable", "Connection"),
+    "Rules": ("TriggerRule", "WeightRule"),
+}
+"""Names by heading; what of ``treadle.__all__`` is in none of them stands under its own heading or the last one."""
+
+CONTEXT_MEANINGS: Final[Mapping[str, str]] = {
+    "dag": "the DAG",
+    "task": "the task",
+    "ti": "the task instance: `xcom_push`, `xcom_pull`, `try_number`, `map_index` ...",
+    "task_instance": "the same as `ti`",
+    "dag_run": "the run: `run_id`, `run_type`, `conf`, `logical_date`, `run_after` ...",
+    "run_id": "the run's id",
+    "logical_date": "what the run is about; a UTC `datetime`",
+    "data_interval_start": "start of the span of data that the run covers",
+    "data_interval_end": "end of that span",
+    "ds": "the logical date as `2026-03-01`",
+    "ds_nodash": "the same as `20260301`",
+    "ts": "the logical date as `2026-03-01T06:00:00+00:00`",
+    "ts_nodash": "the same as `20260301T060000`",
+    "ts_nodash_with_tz": "the same as `20260301T060000+0000`",
+    "params": "the values of the params in this run",
+    "var": "variables: `var.value.NAME`, `var.json.NAME`",
+    "conn": "connections: `conn.CONN_ID.host`",
+    "macros": "functions for templates: dates, JSON, random numbers",
+    "try_number": "1 for the first try",
+    "map_index_template": "the template that names instances of a mapped task",
+    "task_instance_key_str": "DAG, task and date in one text",
+    "templates_dict": "the task's own dict of templates",
+    "test_mode": "whether `dag.test()` runs the task",
+    "prev_data_interval_start_success": "of the last successful run before this one",
+    "prev_data_interval_end_success": "likewise",
+    "prev_start_date_success": "when that run started",
+    "prev_end_date_success": "when that run ended",
+    "exception": "in callbacks: what ended the attempt",
+    "reason": "in callbacks: why",
+}
+"""What each name gives; a key without a text here fails the test of the page."""
+
+PREFACE: Final = """\
+# SDK
+
+What DAG files import: `from treadle import DAG, dag, task`. Names are loaded on first use; `import treadle` itself
+imports nothing else. Names, parameters, defaults and meanings follow `airflow.sdk` unless said otherwise.
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    return "\n".join((PREFACE, *_groups(), *_arguments(), *_context(), *_errors()))
+
+
+def _groups() -> Iterator[str]:
+    timetables = tuple(name for name in treadle.__all__ if name.endswith("Timetable"))
+    known = {one for names in GROUPS.values() for one in names} | set(timetables)
+    others = tuple(name for name in treadle.__all__ if name not in known and not _is_error(name) and name[0] != "_")
+    for title, names in {**GROUPS, "Timetables": timetables, "Further names": others}.items():
+        if names:
+            yield f"## {title}\n"
+        for name in names:
+            yield from _entry(name, _found(name))
+
+
+def _found(name: str) -> Any:
+    return getattr(treadle, name) if name in treadle.__all__ else getattr(operators, name)
+
+
+def _is_error(name: str) -> bool:
+    found = _found(name)
+    return isinstance(found, type) and issubclass(found, BaseException)
+
+
+def _entry(name: str, found: Any) -> Iterator[str]:
+    home = "" if name in treadle.__all__ else " (from `treadle.operators`)"
+    yield f"### {name}{home}\n"
+    if not inspect.isclass(found) and not inspect.isroutine(found):
+        yield from _decorators(name, found)
+        return
+    if not (inspect.isclass(found) and issubclass(found, Enum)):
+        yield f"```python\n{name}{_signature(found)}\n```\n"
+    yield f"{prose(inspect.getdoc(found))}\n"
+    if inspect.isclass(found):
+        yield from _members(found)
+
+
+def _decorators(name: str, found: Any) -> Iterator[str]:
+    yield f"{prose(inspect.getdoc(type(found)))}\n"
+    variants = [one for one, value in vars(type(found)).items() if inspect.isfunction(value) and one[0] != "_"]
+    lines = [(code(f"@{name}.{one}"), prose(inspect.getdoc(getattr(found, one)))) for one in variants]
+    yield f"{table(('variant', 'makes'), lines)}\n"
+
+
+def _members(found: type[Any]) -> Iterator[str]:
+    if issubclass(found, Enum):
+        yield "Values: " + ", ".join(code(one.value) for one in found) + ".\n"
+        return
+    lines = []
+    for name, value in vars(found).items():
+        if name.startswith("_") or not (doc := inspect.getdoc(_plain(value))):
+            continue
+        if inspect.isfunction(_plain(value)):
+            lines.append((code(f"{name}{_signature(getattr(found, name), without_self=True)}"), prose(doc)))
+        elif isinstance(value, property):
+            lines.append((code(name), prose(doc)))
+    if lines:
+        yield f"{table(('member', 'meaning'), lines)}\n"
+
+
+def _plain(value: Any) -> Any:
+    return value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
+
+
+def _signature(found: Callable[..., Any], *, without_self: bool = False) -> str:
+    signature = inspect.signature(found)
+    parameters = list(signature.parameters.values())
+    if without_self and parameters and parameters[0].name == "self":
+        parameters = parameters[1:]
+    shown = signature.replace(parameters=[one.replace(annotation=one.empty) for one in parameters])
+    text = str(shown.replace(return_annotation=inspect.Signature.empty))
+    # Sentinels have no short name of their own.
+    return re.sub(r"<[^<>]*>", "...", text)
+
+
+def _arguments() -> Iterator[str]:
+    yield "## Arguments of DAGs\n"
+    yield "What `DAG` and `@dag` take besides the id.\n"
+    yield _argument_table(dag_arguments.DagArguments, dag_arguments.DEFAULTS)
+    yield "\n## Arguments of all tasks\n"
+    yield "What every operator and `@task` take besides `task_id`. Times are `timedelta` or seconds.\n"
+    yield _argument_table(arguments.OperatorArguments, arguments.DEFAULTS)
+
+
+def _argument_table(kind: type[Any], defaults: Mapping[str, Any]) -> str:
+    lines = [
+        (code(name), code(_annotation(annotation)), code(_default(defaults.get(name))))
+        for name, annotation in kind.__annotations__.items()
+    ]
+    return table(("argument", "type", "default"), lines)
+
+
+def _annotation(annotation: Any) -> str:
+    return annotation.__forward_arg__ if isinstance(annotation, ForwardRef) else str(annotation)
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, Enum):
+        return repr(value.value)
+    if isinstance(value, frozenset):
+        return "()"
+    return repr(value).removeprefix("datetime.")
+
+
+def _context() -> Iterator[str]:
+    yield "\n## The context of a task\n"
+    yield (
+        "A parameter of an `@task` function that has one of these names is filled in; templates and\n"
+        "`execute(context)` have them all. Names that tell of the logical date are absent in a run without one.\n"
+    )
+    yield table(("name", "gives"), [(code(name), CONTEXT_MEANINGS[name]) for name in _ordered(context_keys())])
+
+
+def _ordered(keys: frozenset[str]) -> list[str]:
+    places = {name: place for place, name in enumerate(CONTEXT_MEANINGS)}
+    return sorted(keys, key=lambda name: places[name])
+
+
+def _errors() -> Iterator[str]:
+    yield "\n## Errors\n"
+    yield "`SkipTask` and `FailTask` are for your own tasks to raise. All stand in `treadle.errors`.\n"
+    tree = (inspect.getdoc(errors) or "").partition("\n\n")[2]
+    yield f"```text\n{tree}\n```"
