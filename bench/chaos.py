@@ -117,14 +117,21 @@ def _settle(cluster: Cluster, seconds: float) -> list[Violation]:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found += _revived(cluster)
-        open_runs = cluster.select("SELECT count(*) AS n FROM dag_run WHERE state IN ('queued', 'running')")[0]["n"]
-        if not open_runs:
+        if _all_ended(cluster):
             break
         time.sleep(0.2)
     limit = time.monotonic() + LEASE_SECONDS + GRACE_SECONDS + 5
     while cluster.left_behind() and time.monotonic() < limit:
         time.sleep(0.1)
     return found + _left_behind(cluster)
+
+
+def _all_ended(cluster: Cluster) -> bool:
+    try:
+        return not cluster.select("SELECT FROM dag_run WHERE state IN ('queued', 'running') LIMIT 1")
+    except DBAPIError:
+        cluster.database.close()
+        return False
 
 
 def _left_behind(cluster: Cluster) -> list[Violation]:

@@ -33,7 +33,7 @@ from treadle_worker.system import adopt_orphans
 LEASE_SECONDS = 2.0
 GRACE_SECONDS = 0.5
 RENEWAL_SECONDS = 0.5
-WAITING = {"chain": 4, "wide": 4, "pools": 4, "capped": 4, "long": 2, "stubborn": 4, "doomed": 2}
+WAITING = {"chain": 4, "wide": 4, "pools": 4, "capped": 4, "long": 1, "stubborn": 4, "doomed": 2}
 """How many runs of each DAG are to be under way or waiting: more than may run at a time."""
 
 SOURCE = """
@@ -85,7 +85,7 @@ with DAG("capped", max_active_runs=2, default_args=ARGUMENTS):
 
 with DAG("long", max_active_runs=1, default_args=ARGUMENTS):
     for number in range(2):
-        task(task_id=f"t{{number}}")(work)(4 * {lease})
+        task(task_id=f"t{{number}}")(work)(3 * {lease})
 
 
 def fail(tries):
@@ -132,8 +132,9 @@ class Cluster:
             "TREADLE_RECORD_TRANSITIONS": "true",
         }
         self.settings: Settings = load(self.environment)
-        self.database = Database(self.server.url(), application_name="chaos")
-        migration.migrate(self.database.url, datetime.now(UTC))
+        migration.migrate(self.server.url(), datetime.now(UTC))
+        # Who is to let stopped processes go on must not wait for the locks that they hold.
+        self.database = Database(f"{self.server.url()}&options=-c%20statement_timeout%3D2000", application_name="chaos")
         self._install()
         for number in range(len(self.schedulers)):
             self.start(number)
@@ -219,13 +220,13 @@ class Cluster:
         for one in self.living():
             one.send_signal(signal.SIGCONT)
             one.send_signal(signal.SIGTERM)
-        for one in self.schedulers:
-            if one is not None:
+        for scheduler in self.schedulers:
+            if scheduler is not None:
                 try:
-                    codes.append(one.wait(seconds))
+                    codes.append(scheduler.wait(seconds))
                 except subprocess.TimeoutExpired:
-                    one.kill()
-                    codes.append(one.wait())
+                    scheduler.kill()
+                    codes.append(scheduler.wait())
         self.schedulers = [None for _ in self.schedulers]
         return codes
 

@@ -17,6 +17,7 @@ DOCS: Final = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS.parent))
 
 from docs.pages import cli, rest_api, sdk, settings, states  # noqa: E402
+
 from treadle import trigger_rules  # noqa: E402
 
 NOTICE: Final = "<!-- Made by `python docs/generate.py`; a test compares. Do not edit by hand. -->"

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Iterator
 
 import click
-
 from docs.pages.markdown import code, table
+
 from treadle_cli.main import root
 
 PREFACE = """\

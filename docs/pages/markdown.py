@@ -36,6 +36,11 @@ def prose(docstring: str | None) -> str:
     return f"{text}\n\n{_errors(raised)}" if raised else text
 
 
+def sentence(docstring: str | None) -> str:
+    """Return a docstring as one paragraph, for a cell of a table."""
+    return re.sub(r"\s+", " ", prose(docstring)).replace("Raises: - ", "Raises ").replace(" - `", "; `")
+
+
 def _errors(raised: str) -> str:
     items: list[str] = []
     for line in textwrap.dedent(raised).splitlines():

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from docs.pages.markdown import code, prose, table
+
 from treadle_metadata.accounts import Role
 from treadle_metadata.connection import Database
 from treadle_metadata.crypto import new_key
@@ -101,7 +102,11 @@ def _body(document: Mapping[str, Any], operation: Mapping[str, Any]) -> list[tup
     schema = _resolved(document, content["schema"])
     required = schema.get("required", ())
     return [
-        (code(name), _kind(document, one), one.get("description") or ("required" if name in required else _default(one)))
+        (
+            code(name),
+            _kind(document, one),
+            one.get("description") or ("required" if name in required else _default(one)),
+        )
         for name, one in schema.get("properties", {}).items()
     ]
 

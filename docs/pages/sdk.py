@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from typing import Any, Final, ForwardRef
 
+from docs.pages import meanings
+from docs.pages.markdown import code, prose, sentence, table
+
 import treadle
-from docs.pages.markdown import code, prose, table
 from treadle import dag_arguments, errors, operators
 from treadle.operators import arguments
 from treadle.runtime.context import context_keys
@@ -24,38 +26,12 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Names by heading; what of ``treadle.__all__`` is in none of them stands under its own heading or the last one."""
 
-CONTEXT_MEANINGS: Final[Mapping[str, str]] = {
-    "dag": "the DAG",
-    "task": "the task",
-    "ti": "the task instance: `xcom_push`, `xcom_pull`, `try_number`, `map_index` ...",
-    "task_instance": "the same as `ti`",
-    "dag_run": "the run: `run_id`, `run_type`, `conf`, `logical_date`, `run_after` ...",
-    "run_id": "the run's id",
-    "logical_date": "what the run is about; a UTC `datetime`",
-    "data_interval_start": "start of the span of data that the run covers",
-    "data_interval_end": "end of that span",
-    "ds": "the logical date as `2026-03-01`",
-    "ds_nodash": "the same as `20260301`",
-    "ts": "the logical date as `2026-03-01T06:00:00+00:00`",
-    "ts_nodash": "the same as `20260301T060000`",
-    "ts_nodash_with_tz": "the same as `20260301T060000+0000`",
-    "params": "the values of the params in this run",
-    "var": "variables: `var.value.NAME`, `var.json.NAME`",
-    "conn": "connections: `conn.CONN_ID.host`",
-    "macros": "functions for templates: dates, JSON, random numbers",
-    "try_number": "1 for the first try",
-    "map_index_template": "the template that names instances of a mapped task",
-    "task_instance_key_str": "DAG, task and date in one text",
-    "templates_dict": "the task's own dict of templates",
-    "test_mode": "whether `dag.test()` runs the task",
-    "prev_data_interval_start_success": "of the last successful run before this one",
-    "prev_data_interval_end_success": "likewise",
-    "prev_start_date_success": "when that run started",
-    "prev_end_date_success": "when that run ended",
-    "exception": "in callbacks: what ended the attempt",
-    "reason": "in callbacks: why",
-}
-"""What each name gives; a key without a text here fails the test of the page."""
+INTERNAL: Final = frozenset(
+    {"argument", "child_id", "clocks", "documents", "finish_construction", "free_group_id", "free_id", "item"}
+    | {"items_wanted", "label_from", "label_to", "length", "references", "resolve", "root_of", "run_command", "site"}
+    | {"ticks", "to_document"}
+)
+"""Members that only Treadle itself calls."""
 
 PREFACE: Final = """\
 # SDK
@@ -106,7 +82,7 @@ def _entry(name: str, found: Any) -> Iterator[str]:
 def _decorators(name: str, found: Any) -> Iterator[str]:
     yield f"{prose(inspect.getdoc(type(found)))}\n"
     variants = [one for one, value in vars(type(found)).items() if inspect.isfunction(value) and one[0] != "_"]
-    lines = [(code(f"@{name}.{one}"), prose(inspect.getdoc(getattr(found, one)))) for one in variants]
+    lines = [(code(f"@{name}.{one}"), sentence(inspect.getdoc(getattr(found, one)))) for one in variants]
     yield f"{table(('variant', 'makes'), lines)}\n"
 
 
@@ -116,12 +92,12 @@ def _members(found: type[Any]) -> Iterator[str]:
         return
     lines = []
     for name, value in vars(found).items():
-        if name.startswith("_") or not (doc := inspect.getdoc(_plain(value))):
+        if name.startswith("_") or name in INTERNAL or not (doc := inspect.getdoc(_plain(value))):
             continue
         if inspect.isfunction(_plain(value)):
-            lines.append((code(f"{name}{_signature(getattr(found, name), without_self=True)}"), prose(doc)))
+            lines.append((code(f"{name}{_signature(getattr(found, name), without_self=True)}"), sentence(doc)))
         elif isinstance(value, property):
-            lines.append((code(name), prose(doc)))
+            lines.append((code(name), sentence(doc)))
     if lines:
         yield f"{table(('member', 'meaning'), lines)}\n"
 
@@ -144,18 +120,18 @@ def _signature(found: Callable[..., Any], *, without_self: bool = False) -> str:
 def _arguments() -> Iterator[str]:
     yield "## Arguments of DAGs\n"
     yield "What `DAG` and `@dag` take besides the id.\n"
-    yield _argument_table(dag_arguments.DagArguments, dag_arguments.DEFAULTS)
+    yield _argument_table(dag_arguments.DagArguments, dag_arguments.DEFAULTS, meanings.DAG_ARGUMENTS)
     yield "\n## Arguments of all tasks\n"
     yield "What every operator and `@task` take besides `task_id`. Times are `timedelta` or seconds.\n"
-    yield _argument_table(arguments.OperatorArguments, arguments.DEFAULTS)
+    yield _argument_table(arguments.OperatorArguments, arguments.DEFAULTS, meanings.TASK_ARGUMENTS)
 
 
-def _argument_table(kind: type[Any], defaults: Mapping[str, Any]) -> str:
+def _argument_table(kind: type[Any], defaults: Mapping[str, Any], said: Mapping[str, str]) -> str:
     lines = [
-        (code(name), code(_annotation(annotation)), code(_default(defaults.get(name))))
+        (code(name), code(_annotation(annotation)), code(_default(defaults.get(name))), said.get(name, ""))
         for name, annotation in kind.__annotations__.items()
     ]
-    return table(("argument", "type", "default"), lines)
+    return table(("argument", "type", "default", "meaning"), lines)
 
 
 def _annotation(annotation: Any) -> str:
@@ -176,12 +152,10 @@ def _context() -> Iterator[str]:
         "A parameter of an `@task` function that has one of these names is filled in; templates and\n"
         "`execute(context)` have them all. Names that tell of the logical date are absent in a run without one.\n"
     )
-    yield table(("name", "gives"), [(code(name), CONTEXT_MEANINGS[name]) for name in _ordered(context_keys())])
-
-
-def _ordered(keys: frozenset[str]) -> list[str]:
-    places = {name: place for place, name in enumerate(CONTEXT_MEANINGS)}
-    return sorted(keys, key=lambda name: places[name])
+    said = meanings.CONTEXT
+    places = {name: place for place, name in enumerate(said)}
+    names = sorted(context_keys(), key=lambda name: (places.get(name, len(places)), name))
+    yield table(("name", "gives"), [(code(name), said.get(name, "")) for name in names])
 
 
 def _errors() -> Iterator[str]:

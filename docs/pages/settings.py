@@ -6,6 +6,7 @@ from dataclasses import Field, fields
 from typing import Any
 
 from docs.pages.markdown import code, table
+
 from treadle_metadata.settings import Settings
 
 PREFACE = """\

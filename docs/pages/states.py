@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import TypeVar
 
 from docs.pages.markdown import code, table
+
 from treadle_metadata.states import ACTIVE, FINISHED, FINISHED_RUNS, RUN_MOVES, TASK_MOVES, RunState, TaskState
+
+S = TypeVar("S", bound=StrEnum)
 
 RUN_MEANINGS = {
     RunState.QUEUED: "made, waits for its time, for the run limit of its DAG, or for the DAG to be unpaused",
@@ -53,31 +57,25 @@ def page() -> str:
             "\n## Task instances\n",
             table(("state", "meaning", "may become"), _lines(TASK_MEANINGS, TASK_MOVES)),
             f"\nFinished: {finished}. In {active} an attempt holds its slots and its lease.",
-            "Clearing moves an instance to `none` (a running one by way of `restarting`). Marking moves it to `success`,",
-            "`failed` or `skipped` from every state but `removed`.\n",
+            "Clearing moves an instance to `none` (a running one by way of `restarting`). Marking moves it to",
+            "`success`, `failed` or `skipped` from every state but `removed`.\n",
             _chart(TASK_MOVES),
         )
     )
 
 
-def _lines(
-    meanings: Mapping[StrEnum, str] | Mapping[RunState, str] | Mapping[TaskState, str],
-    moves: Mapping[RunState, frozenset[RunState]] | Mapping[TaskState, frozenset[TaskState]],
-) -> list[tuple[str, str, str]]:
+def _lines(meanings: Mapping[S, str], moves: Mapping[S, frozenset[S]]) -> list[tuple[str, str, str]]:
     return [
         (code(state), meanings[state], ", ".join(code(one) for one in type(state) if one in following))
         for state, following in moves.items()
     ]
 
 
-def _chart(moves: Mapping[RunState, frozenset[RunState]] | Mapping[TaskState, frozenset[TaskState]]) -> str:
+def _chart(moves: Mapping[S, frozenset[S]]) -> str:
     """Return the moves as a matrix: a row for where a move starts, a column for where it ends."""
     states = list(type(next(iter(moves))))
     width = max(len(state) for state in states)
     # The last column's title stands highest, so that each title is joined to its column by an unbroken line.
     head = [" " * (width + 2) + "│ " * place + "┌ " + state for place, state in enumerate(states)][::-1]
-    rows = [
-        f"{state:>{width}}  " + " ".join("●" if one in moves[state] else "·" for one in states) for state in states
-    ]
+    rows = [f"{state:>{width}}  " + " ".join("●" if one in moves[state] else "·" for one in states) for state in states]
     return "\n".join(("```text", *head, *rows, "```", "", "A dot: the row's state may become the column's."))
-

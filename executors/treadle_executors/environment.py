@@ -1,6 +1,6 @@
 """The environment that a runner host is exec'ed with: the user's variables, and nothing secret of ours.
 
-Pure; called by the local executor. Dropped are all settings of Treadle (except the home folder), whatever libpq reads,
+Pure; called by the local executor and the DAG processor. Dropped are all settings of Treadle (except the home folder), whatever libpq reads,
 and any variable, whatever its name, whose value holds one of our secrets.
 """
 
@@ -14,18 +14,29 @@ from urllib.parse import unquote, urlsplit
 from treadle_metadata.settings import Settings
 
 _KEPT: Final = frozenset({"TREADLE_HOME"})
+VARIABLES: Final = "TREADLE_VAR_"
+"""Begin of the environment variables that give the tasks' own variables."""
+
+CONNECTIONS: Final = "TREADLE_CONN_"
+"""Begin of those that give the tasks' own connections."""
+
 _DROPPED_PREFIXES: Final = ("TREADLE_", "PG")
 _SHORTEST_SECRET: Final = 6
 """Characters; a shorter one would be found in unrelated values by chance."""
 
 
-def scrubbed(environ: Mapping[str, str], secrets: Iterable[str]) -> dict[str, str]:
-    """Return ``environ`` without our settings, libpq's variables and values that hold one of ``secrets``."""
+def scrubbed(environ: Mapping[str, str], secrets: Iterable[str], *, kept: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return ``environ`` without our settings, libpq's variables and values that hold one of ``secrets``.
+
+    Names that begin with one of ``kept`` stay: what tasks are meant to read is no secret of ours.
+    """
     sought = [secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]
     return {
         name: value
         for name, value in environ.items()
-        if name in _KEPT or not (name.startswith(_DROPPED_PREFIXES) or any(secret in value for secret in sought))
+        if name in _KEPT
+        or name.startswith(kept)
+        or not (name.startswith(_DROPPED_PREFIXES) or any(secret in value for secret in sought))
     }
 
 

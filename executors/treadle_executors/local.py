@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 from uuid import UUID
 
-from treadle_executors.environment import scrubbed, secrets_of
+from treadle_executors.environment import CONNECTIONS, VARIABLES, scrubbed, secrets_of
 from treadle_executors.execution_api import Answers, DatabaseExecution, ExecutionApi
 from treadle_executors.executor import Executor, ExecutorEvent
 from treadle_executors.host_process import HostProcess
@@ -231,4 +231,4 @@ class LocalExecutor(Executor):
             renewal_seconds=settings.lease_renewal_seconds,
             xcom_max_bytes=settings.xcom_max_bytes,
         )
-        return HostProcess(config, scrubbed(os.environ, secrets_of(settings)))
+        return HostProcess(config, scrubbed(os.environ, secrets_of(settings), kept=(VARIABLES, CONNECTIONS)))

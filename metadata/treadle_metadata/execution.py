@@ -20,6 +20,7 @@ from treadle_metadata.resources import delete_variable, find_connection, find_va
 from treadle_metadata.statements import rows
 from treadle_metadata.states import TaskState
 from treadle_metadata.transitions import attempts, runs
+from treadle_metadata.xcom_answers import found_xcoms
 
 Report = Mapping[str, Any]
 """One item of a batch: a StartReport, FinishReport or Heartbeat of ``treadle_worker.protocol``."""
@@ -100,7 +101,7 @@ def answer_request(connection: Connection, request: Report, *, crypto: Crypto) -
     args = request["args"]
     match request["op"]:
         case "get_xcoms":
-            return [_xcoms(connection, run, item) for item in args["items"]]
+            return [found_xcoms(connection, run, item) for item in args["items"]]
         case "get_variable":
             return find_variable(connection, args["key"], crypto=crypto)
         case "set_variable":
@@ -129,30 +130,6 @@ def _run_of(connection: Connection, request: Report) -> Mapping[str, Any]:
     if not found:
         raise InvalidRequestError(f"attempt {request['attempt_id']} is over; a running attempt may ask, no other")
     return found[0]
-
-
-def _xcoms(connection: Connection, run: Mapping[str, Any], item: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found = rows(
-        connection,
-        """
-        SELECT instance.map_index, xcom.value
-        FROM dag_run AS run
-        JOIN task_instance AS instance ON instance.dag_run_id = run.id AND instance.month = run.month
-        JOIN xcom ON xcom.task_instance_id = instance.id AND xcom.month = instance.month
-        WHERE run.dag_id = %(dag_id)s AND run.run_id = %(run_id)s AND instance.task_id = %(task_id)s
-          AND instance.state <> 'removed' AND xcom.key = %(key)s
-          AND (%(map_indexes)s::int[] IS NULL OR instance.map_index = ANY(%(map_indexes)s::int[]))
-        ORDER BY instance.map_index
-        """,
-        {
-            "dag_id": item.get("dag_id") or run["dag_id"],
-            "run_id": item.get("run_id") or run["run_id"],
-            "task_id": item["task_id"],
-            "key": item["key"],
-            "map_indexes": item.get("map_indexes"),
-        },
-    )
-    return [{"map_index": row["map_index"], "value": row["value"]} for row in found]
 
 
 def _previous_success(connection: Connection, run: Mapping[str, Any]) -> dict[str, str | None]:

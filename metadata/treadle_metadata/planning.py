@@ -133,9 +133,9 @@ def startable_runs(
         WITH locked AS (
             SELECT * FROM unnest(%(dag_ids)s::text[], %(limits)s::int[]) AS locked (dag_id, most)
         ), live AS (
-            SELECT run.id, run.version_id, run.month, run.run_after
+            SELECT run.id, run.version_id, run.month, run.run_after, run.clear_number
             FROM locked CROSS JOIN LATERAL (
-                SELECT id, version_id, month, run_after FROM dag_run
+                SELECT id, version_id, month, run_after, clear_number FROM dag_run
                 WHERE dag_id = locked.dag_id AND state = 'queued' AND run_after <= %(now)s AND backfill_id IS NULL
                 ORDER BY run_after, id
                 LIMIT greatest(0, locked.most - (
@@ -143,13 +143,13 @@ def startable_runs(
                     WHERE dag_id = locked.dag_id AND state = 'running' AND backfill_id IS NULL))
             ) AS run
         ), filled AS (
-            SELECT run.id, run.version_id, run.month, run.run_after
+            SELECT run.id, run.version_id, run.month, run.run_after, run.clear_number
             FROM (
                 SELECT DISTINCT queued.dag_id, queued.backfill_id
                 FROM locked JOIN dag_run AS queued USING (dag_id)
                 WHERE queued.state = 'queued' AND queued.backfill_id IS NOT NULL
             ) AS waiting JOIN backfill ON backfill.id = waiting.backfill_id CROSS JOIN LATERAL (
-                SELECT id, version_id, month, run_after FROM dag_run
+                SELECT id, version_id, month, run_after, clear_number FROM dag_run
                 WHERE dag_id = waiting.dag_id AND backfill_id = backfill.id AND state = 'queued'
                 ORDER BY CASE WHEN backfill.run_backwards THEN -extract(epoch FROM logical_date)
                               ELSE extract(epoch FROM logical_date) END, id
@@ -198,6 +198,8 @@ def state_counts(
     connection: Connection, dag_run_ids: Sequence[int], *, month: date
 ) -> dict[int, dict[str, dict[str, int]]]:
     """Return, for each run, each task's numbers of instances by state: the snapshot that readiness is decided on."""
+    if not dag_run_ids:
+        return {}
     found = tuples(
         connection,
         """

@@ -29,7 +29,7 @@ def retry_delay(task: TaskDocument, *, key: str, try_number: int) -> float:
         noise = int.from_bytes(hashlib.sha1(f"{key}#{try_number}".encode(), usedforsecurity=False).digest()[:8])
         delay = least + noise % least
     most = MOST_SECONDS if task.max_retry_delay_seconds is None else min(MOST_SECONDS, task.max_retry_delay_seconds)
-    return min(delay, most)
+    return float(min(delay, most))
 
 
 def _grown(delay: float, growth: float, times: int) -> float:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from treadle.document import ExpandArgument
 from treadle.errors import DagError
 from treadle.lazy import LazySequence
+from treadle.params import NOTSET
 from treadle.resolvable import Items, Resolver
 from treadle.tasks import TaskFunction
 from treadle.wording import shown
-from treadle.xcom_arg import NOTSET, ResultArg, XComArg
+from treadle.xcom_arg import ResultArg, XComArg
 
 
 class Elements(LazySequence):
@@ -80,10 +80,6 @@ class MappedResult(_Combined):
         """Return the length of the source."""
         return self.sources[0].length(items)
 
-    def argument(self, name: str) -> ExpandArgument:
-        """Return that of the source: the length is the same."""
-        return self.sources[0].argument(name)
-
     def __repr__(self) -> str:
         return f"{self.sources[0]!r}.map({getattr(self.function, '__name__', self.function)!s})"
 
@@ -91,39 +87,28 @@ class MappedResult(_Combined):
 class ZippedResult(_Combined):
     """Tuples of the elements of several results."""
 
-    __slots__ = ("fillvalue",)
+    __slots__ = ("combine", "fillvalue")
 
     def __init__(self, sources: Sequence[ResultArg], fillvalue: Any) -> None:
         super().__init__(sources)
         self.fillvalue = fillvalue
-
-    @property
-    def is_longest(self) -> bool:
-        """Whether missing elements are filled up."""
-        return self.fillvalue is not NOTSET
+        self.combine = "zip" if fillvalue is NOTSET else "zip_longest"
 
     def item(self, items: Items, index: int) -> tuple[Any, ...]:
         """Return the tuple of the elements at ``index``."""
-        if not self.is_longest:
+        if self.combine == "zip":
             return tuple(one.item(items, index) for one in self.sources)
-        return tuple(
-            one.item(items, index) if index < one.length(items) else self.fillvalue for one in self.sources
-        )
+        return tuple(one.item(items, index) if index < one.length(items) else self.fillvalue for one in self.sources)
 
     def length(self, items: Items) -> int:
         """Return the length of the shortest source, or with a fill value of the longest."""
         lengths = [one.length(items) for one in self.sources]
-        return max(lengths) if self.is_longest else min(lengths)
+        return min(lengths) if self.combine == "zip" else max(lengths)
 
     def items_wanted(self, index: int) -> Iterator[tuple[XComArg, int]]:
         """Yield what the sources want, if all of them have so many elements."""
-        if not self.is_longest:
+        if self.combine == "zip":
             yield from super().items_wanted(index)
-
-    def argument(self, name: str) -> ExpandArgument:
-        """Return the plain form, with those of the sources."""
-        combine = "zip_longest" if self.is_longest else "zip"
-        return ExpandArgument(name, combine=combine, sources=tuple(one.argument(name) for one in self.sources))
 
     def __repr__(self) -> str:
         return f"{self.sources[0]!r}.zip({', '.join(map(repr, self.sources[1:]))})"
@@ -133,6 +118,8 @@ class ConcatenatedResult(_Combined):
     """The elements of several results, one after the other."""
 
     __slots__ = ()
+
+    combine = "concat"
 
     def item(self, items: Items, index: int) -> Any:
         """Return the element of the source in which ``index`` falls; LookupError if it is beyond all."""
@@ -154,10 +141,6 @@ class ConcatenatedResult(_Combined):
     def items_wanted(self, index: int) -> Iterator[tuple[XComArg, int]]:  # noqa: ARG002 - the contract's
         """Yield nothing: where ``index`` falls is known only with the lengths."""
         yield from ()
-
-    def argument(self, name: str) -> ExpandArgument:
-        """Return the plain form, with those of the sources."""
-        return ExpandArgument(name, combine="concat", sources=tuple(one.argument(name) for one in self.sources))
 
     def __repr__(self) -> str:
         return f"{self.sources[0]!r}.concat({', '.join(map(repr, self.sources[1:]))})"

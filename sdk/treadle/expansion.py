@@ -13,7 +13,7 @@ from typing import Any, Literal
 from treadle.document import ExpandArgument, ExpandDocument
 from treadle.resolvable import Resolver
 from treadle.templates import literal
-from treadle.xcom_arg import ResultArg
+from treadle.xcom_arg import ResultArg, XComArg
 
 Mappable = list[Any] | tuple[Any, ...] | dict[Any, Any] | ResultArg
 """What ``expand`` can map over. A dict is mapped over its (key, value) pairs."""
@@ -61,8 +61,16 @@ class ExpandInput:
 
 def _argument(name: str, value: Mappable) -> ExpandArgument:
     if isinstance(value, ResultArg):
-        return value.argument(name)
+        return argument_of(name, value)
     return ExpandArgument(name, length=len(value))
+
+
+def argument_of(name: str, result: ResultArg) -> ExpandArgument:
+    """Return the plain form of a result, or of a combination of results, as the mapped argument ``name``."""
+    if isinstance(result, XComArg):
+        return ExpandArgument(name, task_id=result.operator.task_id, key=result.key)
+    sources = tuple(argument_of(name, one) for one in result.sources)
+    return sources[0] if result.combine is None else ExpandArgument(name, combine=result.combine, sources=sources)
 
 
 def _item(argument: Mappable, index: int, resolver: Resolver) -> Any:

@@ -195,6 +195,10 @@ class TaskDecorators:
         kind = importlib.import_module("treadle.operators.decorated_bash").BashDecoratedOperator
         return self._decorate(kind, function, arguments)
 
+    @overload
+    def branch(self, function: Callable[..., Any], /) -> TaskFunction: ...
+    @overload
+    def branch(self, function: None = None, /, **arguments: Any) -> Callable[[Callable[..., Any]], TaskFunction]: ...
     def branch(self, function: Any = None, /, **arguments: Any) -> Any:
         """Make each call of the decorated function a task that chooses which of the tasks after it run.
 
@@ -202,6 +206,12 @@ class TaskDecorators:
         """
         return self._decorate(_branches().BranchDecoratedOperator, function, arguments)
 
+    @overload
+    def short_circuit(self, function: Callable[..., Any], /) -> TaskFunction: ...
+    @overload
+    def short_circuit(
+        self, function: None = None, /, **arguments: Any
+    ) -> Callable[[Callable[..., Any]], TaskFunction]: ...
     def short_circuit(self, function: Any = None, /, **arguments: Any) -> Any:
         """Make each call of the decorated function a task after which nothing runs if it returns something false.
 

@@ -11,8 +11,8 @@ import importlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from treadle.document import ExpandArgument
 from treadle.graph import Node
+from treadle.params import NOTSET
 from treadle.resolvable import Items, Resolvable, Resolver, resolvables_in
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 RETURN_KEY = "return_value"
 """The XCom key of a task's return value."""
 
-NOTSET: Any = type("NotSet", (), {"__repr__": lambda _: "NOTSET", "__slots__": ()})()
-"""Stands for an argument that was not given."""
-
 
 class ResultArg(Resolvable, Node):
     """What another task will have returned, or a combination of such: can be an argument, and be mapped over.
@@ -35,6 +32,12 @@ class ResultArg(Resolvable, Node):
     """
 
     __slots__ = ()
+
+    sources: tuple[ResultArg, ...] = ()
+    """What it is made of, for a combination."""
+
+    combine: str | None = None
+    """How the lengths of the sources make its own (``ExpandArgument.combine``); None if it is as long as its source."""
 
     def references(self) -> Iterator[XComArg]:
         """Yield the results that it is made of."""
@@ -51,10 +54,6 @@ class ResultArg(Resolvable, Node):
     def items_wanted(self, index: int) -> Iterator[tuple[XComArg, int]]:
         """Yield what :meth:`item` will ask for, where that is known before: so that it is asked all at once."""
         raise NotImplementedError(f"{type(self).__name__}.items_wanted")
-
-    def argument(self, name: str) -> ExpandArgument:
-        """Return the plain form of this as the mapped argument ``name``, for the DAG's document."""
-        raise NotImplementedError(f"{type(self).__name__}.argument")
 
     def map(self, function: Callable[[Any], Any]) -> MappedResult:
         """Return this with ``function`` applied to each element, in the task that gets it.
@@ -148,10 +147,6 @@ class XComArg(ResultArg):
     def items_wanted(self, index: int) -> Iterator[tuple[XComArg, int]]:
         """Yield the one element."""
         yield self, index
-
-    def argument(self, name: str) -> ExpandArgument:
-        """Return the task's id and the key."""
-        return ExpandArgument(name, task_id=self.operator.task_id, key=self.key)
 
     def as_setup(self) -> Self:
         """Make the task a setup (see ``BaseOperator.as_setup``)."""

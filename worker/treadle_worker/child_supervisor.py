@@ -38,6 +38,10 @@ class ChildSupervisor:
                 "map_indexes": None if one.map_indexes is None else list(one.map_indexes),
                 "run_id": one.run_id,
                 "dag_id": one.dag_id,
+                "offset": one.offset,
+                "limit": one.limit,
+                "item": one.item,
+                "ask": one.ask,
             }
             for one in questions
         ]

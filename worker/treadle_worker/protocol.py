@@ -131,8 +131,9 @@ class Request(TypedDict):
     """A question of a task child, answered by a ``reply`` with the same ``id``.
 
     ``op`` and ``args``: ``get_xcoms`` {"items": [{"task_id", "key", "map_indexes": list | None, "run_id": str | None,
-    "dag_id": str | None}]}; ``get_variable`` {"key"}; ``set_variable`` {"key", "value", "description"};
-    ``delete_variable`` {"key"}; ``get_connection`` {"conn_id"}; ``get_previous_success`` {}.
+    "dag_id": str | None, "offset": int, "limit": int | None, "item": int | None, "ask": str}]}, the last four as in
+    ``treadle.runtime.supervisor.XComQuestion``, each may be missing; ``get_variable`` {"key"}; ``set_variable`` {"key",
+    "value", "description"}; ``delete_variable`` {"key"}; ``get_connection`` {"conn_id"}; ``get_previous_success`` {}.
     A reply carries ``result``, or ``error`` with one sentence.
     """
 

@@ -14,6 +14,11 @@ from typing import Final
 
 _PR_SET_DUMPABLE: Final = 4
 _PR_SET_CHILD_SUBREAPER: Final = 36
+_PR_CAPBSET_DROP: Final = 24
+_TRACING: Final = (16, 17, 19, 21, 38, 39)
+"""CAP_SYS_MODULE, SYS_RAWIO, SYS_PTRACE, SYS_ADMIN, PERFMON, BPF: each of them opens other processes' memory."""
+
+_CAPABILITY_VERSION_3: Final = 0x20080522
 
 _prctl = getattr(ctypes.CDLL(None), "prctl", None)
 
@@ -22,6 +27,29 @@ def hide_memory() -> None:
     """Make this process unreadable for other processes of the same user (design section 10)."""
     if _prctl is not None:
         _prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def drop_power_to_trace() -> None:
+    """Give up root's right to look into other processes.
+
+    The kernel then refuses this process, and its children, the memory and environment of every process that has more
+    rights, such as a scheduler or a container's first process, hidden or not. Who is not root has nothing to give up.
+    A zygote calls this before it runs user code (case F17).
+    """
+    libc = ctypes.CDLL(None)
+    if _prctl is None or not hasattr(libc, "capset"):
+        return
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    # effective, permitted and inheritable, for capabilities 0-31 and 32-63
+    sets = (ctypes.c_uint32 * 6)()
+    if libc.capget(header, sets) != 0:
+        return
+    for number in _TRACING:
+        _prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
+        word, bit = divmod(number, 32)
+        for index in range(3 * word, 3 * word + 3):
+            sets[index] &= ~(1 << bit)
+    libc.capset(header, sets)
 
 
 def adopt_orphans() -> None:

@@ -23,7 +23,7 @@ from treadle_worker.config import HostConfig
 from treadle_worker.forker import Forker, Order
 from treadle_worker.loading import DagFileError, LoadedFile, load_dag_file
 from treadle_worker.rehearsal import rehearse
-from treadle_worker.system import threads_of_this_process
+from treadle_worker.system import drop_power_to_trace, threads_of_this_process
 
 _STALE_CHECK_SECONDS: Final = 0.5
 
@@ -33,6 +33,7 @@ def main(arguments: list[str]) -> None:
     control = socket.socket(fileno=int(arguments[0]))
     control.set_inheritable(False)
     config = HostConfig.from_text(arguments[1])
+    drop_power_to_trace()
     sys.path.insert(0, config.dags_folder)
 
     def template(order: Order, descriptors: list[int]) -> None:

@@ -119,7 +119,7 @@ def _unknown_dag(connection: Connection, dag_id: str) -> Explanation:
         raise no_such_dag(connection, dag_id)
     likely = [one for one in broken if dag_id in one[0]] or broken
     listed = names([f"{file}: {error}" for file, error in likely])
-    sentence = f"there is no DAG {dag_id!r} yet, and of its files some cannot be imported: {listed}"
+    sentence = f"there is no DAG {dag_id!r} yet, and some files cannot be imported: {listed}"
     return Explanation(Reason.IMPORT_ERROR, sentence, Blocker(Kind.DAG_FILE, likely[0][0]))
 
 

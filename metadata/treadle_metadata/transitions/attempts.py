@@ -148,6 +148,10 @@ def _finish_parameters(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     def texts(name: str) -> list[str | None]:
         return [json.dumps(value) if value else None for value in column(name)]
 
+    def floats(name: str) -> list[float | None]:
+        # JSON writes a whole number without a point, and an array of both kinds is refused.
+        return [None if value is None else float(value) for value in column(name)]
+
     return {
         "ids": column("task_instance_id"),
         "attempt_ids": column("attempt_id"),
@@ -159,10 +163,10 @@ def _finish_parameters(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "exit_codes": column("exit_code"),
         "signals": column("signal"),
         "peak_rss": column("peak_rss_bytes"),
-        "cpu_seconds": column("cpu_seconds"),
+        "cpu_seconds": floats("cpu_seconds"),
         "errors": texts("error"),
         "rendered": texts("rendered_fields"),
-        "retry_delays": column("retry_delay_seconds"),
+        "retry_delays": floats("retry_delay_seconds"),
         "map_labels": column("rendered_map_index"),
         "longest_delay": LONGEST_RETRY_DELAY,
     }

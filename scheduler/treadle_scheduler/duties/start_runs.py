@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from treadle_metadata import claims, partitions
 from treadle_metadata.identifiers import month_of
-from treadle_metadata.planning import next_queued_run_due, startable_runs
+from treadle_metadata.planning import next_queued_run_due, startable_runs, state_counts
 from treadle_metadata.transitions import instances, runs
 from treadle_scheduler.context import Context, Done
 from treadle_scheduler.graph import Graph
@@ -63,6 +63,9 @@ def _make_instances(
         # A run that waited for a scheduler over the turn of months may belong to one that nobody made ahead.
         partitions.ensure(connection, month)
     new = [row for run in batch for row in instance_rows(graphs[run["version_id"]], run["id"])]
+    # A run that starts again has its instances; a mapped task that was expanded must not get a placeholder beside them.
+    known = state_counts(connection, [run["id"] for run in batch if run["clear_number"]], month=month)
+    new = [row for row in new if row["task_id"] not in known.get(row["dag_run_id"], ())]
     instances.insert_instances(connection, new, month=month, now=now)
 
 

@@ -7,42 +7,13 @@ section 10).
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
 from collections.abc import Iterable
 from typing import Final
 
-_PR_CAPBSET_DROP: Final = 24
-_TRACING: Final = (16, 17, 19, 21, 38, 39)
-"""CAP_SYS_MODULE, SYS_RAWIO, SYS_PTRACE, SYS_ADMIN, PERFMON, BPF: each of them opens other processes' memory."""
-
-_CAPABILITY_VERSION_3: Final = 0x20080522
-
 SPARE_BYTES: Final = 128 * 1024 * 1024
 """Address space beyond the file's limit, for reporting that the limit was reached."""
-
-
-def drop_power_to_trace() -> None:
-    """Give up root's right to look into other processes.
-
-    The kernel then refuses this process, and its children, the memory and environment of every process that has more
-    rights, such as the DAG processor or a container's first process. Who is not root has nothing to give up.
-    """
-    libc = ctypes.CDLL(None, use_errno=True)
-    if not hasattr(libc, "capset") or not hasattr(libc, "prctl"):
-        return
-    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
-    # effective, permitted and inheritable, for capabilities 0-31 and 32-63
-    sets = (ctypes.c_uint32 * 6)()
-    if libc.capget(header, sets) != 0:
-        return
-    for number in _TRACING:
-        libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
-        word, bit = divmod(number, 32)
-        for index in range(3 * word, 3 * word + 3):
-            sets[index] &= ~(1 << bit)
-    libc.capset(header, sets)
 
 
 def limit_memory(most_bytes: int) -> None:

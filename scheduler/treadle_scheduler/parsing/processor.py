@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from treadle_executors.environment import scrubbed, secrets_of
+from treadle_executors.environment import VARIABLES, scrubbed, secrets_of
 from treadle_metadata.catalog import Outcome, load_catalog
 from treadle_metadata.clock import Clock
 from treadle_metadata.connection import Database
@@ -55,7 +55,7 @@ class Processor:
         self._pool = Pool(
             self._loop,
             self._config,
-            scrubbed(environment, secrets_of(settings)),
+            scrubbed(environment, secrets_of(settings), kept=(VARIABLES,)),
             most=max(1, settings.parsing_processes),
             next_file=self._next_file,
             on_end=self._parsed,

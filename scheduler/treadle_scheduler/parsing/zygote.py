@@ -11,11 +11,11 @@ import gc
 import socket
 import sys
 
-from treadle_scheduler.parsing import isolation
 from treadle_scheduler.parsing.child import serve
 from treadle_scheduler.parsing.config import ParseConfig
 from treadle_scheduler.parsing.warming import warm_up
 from treadle_worker.forker import Forker
+from treadle_worker.system import drop_power_to_trace
 
 
 def main(arguments: list[str]) -> None:
@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> None:
     control = socket.socket(fileno=int(arguments[0]))
     control.set_inheritable(False)
     config = ParseConfig.from_text(arguments[1])
-    isolation.drop_power_to_trace()
+    drop_power_to_trace()
     sys.path.insert(0, config.dags_folder)
     # A cached module is recognised by whole seconds: an edit within the same second would go unseen.
     sys.dont_write_bytecode = True

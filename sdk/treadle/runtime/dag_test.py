@@ -89,12 +89,14 @@ def run_single(
     )
     for name, value in (xcoms or {}).items():
         given = dag.get_task(name)
+        if given.is_mapped:
+            supervisor.ran(name, len(value))
         for index, item in enumerate(value) if given.is_mapped else [(UNMAPPED, value)]:
             supervisor.keep(name, index, [{"key": xcom.RETURN_KEY, "value": xcom.dumps(item)[0]}])
     facts = run_facts(dag, logical_date=logical_date, run_after=None, run_conf=run_conf)
     test = RunInMemory(dag, facts, supervisor, limits or Limits())
     with supervisor.given():
-        return test.run_one(task, max(map_index, 0) if task.is_mapped else UNMAPPED, dict(xcoms or {}))
+        return test.run_one(task, max(map_index, 0) if task.is_mapped else UNMAPPED)
 
 
 def run_facts(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treadle import xcom
+from treadle.document import RESERVED_KEYS
 from treadle.errors import TreadleError
 from treadle.runtime.task_instance import UNMAPPED
 from treadle.wording import did_you_mean, shown
@@ -41,8 +42,8 @@ class TaskResult:
 
     @property
     def xcoms(self) -> dict[str, Any]:
-        """Everything that its last try pushed, by key."""
-        return {key: xcom.loads(text) for key, text in self.xcom_texts.items()}
+        """Everything that the code of its last try pushed, by key."""
+        return {key: xcom.loads(text) for key, text in self.xcom_texts.items() if not key.startswith(RESERVED_KEYS)}
 
     @property
     def value(self) -> Any:

@@ -40,6 +40,15 @@ class LazyResults(LazySequence):
             self._length = int(found.value)
         return self._length
 
+    @property
+    def known_length(self) -> int | None:
+        """The number of results, if it is known without asking."""
+        return self._length
+
+    def at_hand(self) -> list[Any]:
+        """Return the first results, as many as were fetched already; for showing."""
+        return [xcom.loads(one.value) for one in self._page] if self._offset == 0 else []
+
     def at(self, place: int) -> Any:
         """Return one result; fetches its page unless that is the last one fetched."""
         page = self._load(place - place % PAGE)

@@ -16,7 +16,6 @@ from typing import Any
 from treadle import xcom
 from treadle.connections import Connection
 from treadle.connections import read as read_connection
-from treadle.document import SKIPPED_TASKS
 from treadle.errors import TreadleError
 from treadle.runtime import current
 from treadle.runtime.lazy_results import elements_of
@@ -54,10 +53,6 @@ class LocalSupervisor:
                 found.pop(map_index, None)
         for one in xcoms:
             self._xcoms.setdefault((task_id, one["key"]), {})[map_index] = one["value"]
-
-    def skipped_by(self, task_id: str) -> set[str]:
-        """Return the tasks that any instance of a branch or short circuit named to be skipped."""
-        return {name for text in self._xcoms.get((task_id, SKIPPED_TASKS), {}).values() for name in xcom.loads(text)}
 
     def get_xcoms(self, questions: Sequence[XComQuestion]) -> list[list[XComFound]]:
         """Return, for each question, what was found, in index order; of other runs and DAGs there is nothing."""

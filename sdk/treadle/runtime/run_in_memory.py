@@ -10,26 +10,34 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from treadle import xcom
+from treadle.document import SKIPPED_TASKS
 from treadle.expansion import indexes_of
+from treadle.lengths import length_of, results_in
 from treadle.runtime.dag_test_result import DagTestResult, TaskResult
 from treadle.runtime.local_supervisor import LocalSupervisor
 from treadle.runtime.run_task import Limits, attempt_here
 from treadle.runtime.supervisor import AttemptResult
 from treadle.runtime.task_instance import UNMAPPED
-from treadle.trigger_rules import UpstreamCounts, evaluate
-from treadle.xcom_arg import XComArg
+from treadle.scopes import deciding_leaves, guarding_setups
+from treadle.trigger_rules import Action, UpstreamCounts, Verdict, evaluate
 
 if TYPE_CHECKING:
     from treadle.dags import DAG
     from treadle.operators.base import BaseOperator
 
 _STATE_OF_VERDICT: Final = {"skip": "skipped", "upstream_fail": "upstream_failed"}
+
+_ENDS_OF_SETUPS: Final[tuple[tuple[tuple[str, ...], Action], ...]] = (
+    (("failed", "upstream_failed"), "upstream_fail"),
+    (("skipped",), "skip"),
+)
+"""What becomes of a task in the scope of a setup that ended so, whatever the task's own trigger rule says."""
 
 log = logging.getLogger("treadle.dag_test")
 
@@ -47,20 +55,40 @@ class RunInMemory:
     stopped: bool = False
     """A task failed in a DAG with ``fail_fast``."""
 
+    skipped_by: dict[str, str] = field(default_factory=dict)
+    """Tasks that a branch or short circuit left out, each with the task that did."""
+    guards: dict[str, set[str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.guards = guarding_setups(self.dag.tasks, self._upstream)
+
+    @property
+    def _upstream(self) -> dict[str, set[str]]:
+        return {task.task_id: task.upstream_task_ids for task in self.dag.tasks}
+
     def run_task(self, task: BaseOperator) -> None:
         """Run all instances of ``task``, if its trigger rule says so."""
-        if self.stopped:
-            self._note(TaskResult(task.task_id, UNMAPPED, "skipped"))
-            return
-        verdict = evaluate(task.trigger_rule, self._counts(task))
+        verdict = self._verdict(task)
         state = _STATE_OF_VERDICT.get(verdict.action)
         if state is not None:
             self._note(TaskResult(task.task_id, UNMAPPED, state, message=verdict.reason))
-            return
-        if self.mark_success_pattern and re.search(self.mark_success_pattern, task.task_id):
+        elif self.mark_success_pattern and re.search(self.mark_success_pattern, task.task_id):
             self._note(TaskResult(task.task_id, UNMAPPED, "success", message="marked as success, not run"))
-            return
-        self._run_instances(task)
+        else:
+            self._run_instances(task)
+
+    def _verdict(self, task: BaseOperator) -> Verdict:
+        """Return what becomes of a task, all before it being over; teardowns run even when the run is stopped."""
+        if self.stopped and not task.is_teardown:
+            return Verdict("skip", "a task failed in a DAG with fail_fast")
+        if task.task_id in self.skipped_by:
+            return Verdict("skip", f"left out by {self.skipped_by[task.task_id]!r}")
+        setups = self._instances_of(sorted(self.guards.get(task.task_id, ())))
+        for ended, action in _ENDS_OF_SETUPS:
+            for setup in setups:
+                if setup.state in ended:
+                    return Verdict(action, f"its setup {setup.name!r} is {setup.state}")
+        return evaluate(task.trigger_rule, self._counts(task))
 
     def _run_instances(self, task: BaseOperator) -> None:
         if not task.is_mapped:
@@ -70,20 +98,22 @@ class RunInMemory:
         if isinstance(lengths, str):
             self._note(TaskResult(task.task_id, UNMAPPED, "failed", message=lengths))
             return
+        if prod(lengths):
+            self.supervisor.ran(task.task_id, prod(lengths))
         for map_index in range(prod(lengths)):
             self._note(self._try(task, map_index, indexes_of(map_index, lengths)))
         if not prod(lengths):
             self._note(TaskResult(task.task_id, UNMAPPED, "skipped", message="there is nothing to map over"))
 
-    def run_one(self, task: BaseOperator, map_index: int, given: Mapping[str, Any]) -> TaskResult:
-        """Run one try of one instance; ``given`` are the results of other tasks."""
+    def run_one(self, task: BaseOperator, map_index: int) -> TaskResult:
+        """Run one try of one instance; the results of other tasks are those that the supervisor holds."""
         if not task.is_mapped:
             return self._attempt(task, map_index, None, 1, retries=0)
-        mapped: Any = task
-        lengths = mapped.expand_input.lengths(lambda one: len(given.get(one.operator.task_id) or ()))
-        if map_index >= prod(lengths):
+        lengths = self._lengths(task)
+        if isinstance(lengths, str) or map_index >= prod(lengths):
+            found = lengths if isinstance(lengths, str) else f"it has {prod(lengths)} instances here"
             raise LookupError(
-                f"task {task.task_id!r} has {prod(lengths)} instances here, so none of index {map_index}; "
+                f"task {task.task_id!r} has no instance {map_index}: {found}; "
                 "give the results it is mapped over as xcoms={task_id: value}"
             )
         return self._attempt(task, map_index, indexes_of(map_index, lengths), 1, retries=0)
@@ -91,24 +121,18 @@ class RunInMemory:
     def _lengths(self, mapped: Any) -> list[int] | str:
         """Return how many items each mapped argument has, or why that is not known."""
         lengths = []
-        for argument in mapped.expand_input.arguments.values():
-            length = self._length(argument) if isinstance(argument, XComArg) else len(argument)
+        for argument in mapped.expand_input.document().arguments:
+            length = length_of(argument, lambda one: self.supervisor.length(str(one.task_id), one.key))
             if length is None:
+                unknown = next(
+                    one for one in results_in(argument) if self.supervisor.length(str(one.task_id), one.key) is None
+                )
                 return (
-                    f"cannot expand {mapped.task_id!r}: task {argument.operator.task_id!r} "
-                    f"pushed no list or dict as XCom {argument.key!r}"
+                    f"cannot expand {mapped.task_id!r}: task {unknown.task_id!r} "
+                    f"pushed no list or dict as XCom {unknown.key!r}"
                 )
             lengths.append(length)
         return lengths
-
-    def _length(self, reference: XComArg) -> int | None:
-        task_id = reference.operator.task_id
-        instances = self.tasks[task_id]
-        if reference.operator.is_mapped and instances[0].map_index != UNMAPPED:
-            return len(instances)
-        text = self.supervisor.text(task_id, reference.key, UNMAPPED)
-        value = None if text is None else xcom.loads(text)
-        return len(value) if isinstance(value, (list, tuple, dict)) else None
 
     def _try(self, task: BaseOperator, map_index: int, indexes: Sequence[int] | None) -> TaskResult:
         """Run one instance until it succeeds or its retries are used up."""
@@ -150,8 +174,13 @@ class RunInMemory:
             rendered_map_index=ended.rendered_map_index,
         )
 
+    def _instances_of(self, task_ids: Iterable[str]) -> list[TaskResult]:
+        return [one for task_id in task_ids for one in self.tasks[task_id]]
+
     def _counts(self, task: BaseOperator) -> UpstreamCounts:
-        states = [one.state for upstream in task.upstream_task_ids for one in self.tasks[upstream]]
+        states = [one.state for one in self._instances_of(task.upstream_task_ids)]
+        direct = [one for one in task.upstream_task_ids if self.dag.task_dict[one].is_setup]
+        setups = [one.state for one in self._instances_of(direct)]
         return UpstreamCounts(
             total=len(states),
             success=states.count("success"),
@@ -159,17 +188,23 @@ class RunInMemory:
             skipped=states.count("skipped"),
             upstream_failed=states.count("upstream_failed"),
             done=len(states),
+            setups_total=len(setups),
+            setups_success=setups.count("success"),
+            setups_skipped=setups.count("skipped"),
+            setups_failed=setups.count("failed") + setups.count("upstream_failed"),
         )
 
     def _note(self, result: TaskResult) -> None:
         log.info("%s: %s%s", result.name, result.state, f" ({result.message})" if result.message else "")
         self.tasks.setdefault(result.task_id, []).append(result)
+        if result.state == "success" and SKIPPED_TASKS in result.xcom_texts:
+            for name in xcom.loads(result.xcom_texts[SKIPPED_TASKS]):
+                self.skipped_by[name] = result.name
 
     def result(self) -> DagTestResult:
-        """Return the answer; the run's state is that of the tasks that none waits for."""
-        bad = any(
-            one.state in ("failed", "upstream_failed") for leaf in self.dag.leaves for one in self.tasks[leaf.task_id]
-        )
+        """Return the answer; the run's state is that of the tasks that none waits for, teardowns passed over."""
+        leaves = self._instances_of(deciding_leaves(self.dag.tasks, self._upstream))
+        bad = any(one.state in ("failed", "upstream_failed") for one in leaves)
         return DagTestResult(
             dag_id=self.dag.dag_id,
             run_id=self.facts["run_id"],

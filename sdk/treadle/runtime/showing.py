@@ -42,8 +42,10 @@ class _Show:
             return value if value is None or abs(value) < 2**63 else self._text(str(value)[:100])
         if depth < _MAX_DEPTH and isinstance(value, dict):
             return self._dict(value, depth)
-        if depth < _MAX_DEPTH and isinstance(value, (list, tuple, set, frozenset, LazyResults)):
-            return self._items(value, depth)
+        if depth < _MAX_DEPTH and isinstance(value, (list, tuple, set, frozenset)):
+            return self._items(value, len(value), depth)
+        if depth < _MAX_DEPTH and isinstance(value, LazyResults):
+            return self._items(value.at_hand(), value.known_length, depth)
         return self._text(_represented(value))
 
     def _text(self, text: str) -> str:
@@ -52,13 +54,17 @@ class _Show:
         self._budget -= len(cut)
         return storable_text(cut)
 
-    def _items(self, value: Any, depth: int) -> list[Any]:
+    def _items(self, value: Any, length: int | None, depth: int) -> list[Any]:
+        """Show the items of ``value``, which are the first of ``length`` (None: of more than can be told)."""
         found: list[Any] = []
         for item in value:
             if self._budget <= 0:
-                found.append(f"... ({len(value) - len(found):,} more)")
                 break
             found.append(self.show(item, depth + 1))
+        if length is None:
+            found.append("... (more)")
+        elif len(found) < length:
+            found.append(f"... ({length - len(found):,} more)")
         return found
 
     def _dict(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Values that no machine can hold, and names that nobody knows: they cost their own task or run, never the scheduler."""
+"""Values that no machine can hold and names that nobody knows cost their own task or run, never the scheduler."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_more_retries_and_slots_than_a_column_holds_do_no_harm(scheduler: TestSc
 def test_slots_in_use_may_add_up_to_more_than_an_integer(scheduler: TestScheduler) -> None:
     with scheduler.database.begin() as connection:
         execute(connection, "INSERT INTO slot_pool (name, slots) VALUES ('endless', -1)")
-    tasks = [TaskDocument(f"t{n}", pool="endless", pool_slots=2**31 - 1) for n in range(3)]
-    scheduler.install(a_dag("d", *tasks))
+    three = ExpandDocument("product", (ExpandArgument("x", length=3),))
+    scheduler.install(a_dag("d", TaskDocument("t", pool="endless", pool_slots=2**31 - 1, expand=three)))
     run_id = scheduler.trigger("d")
     scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
     scheduler.beats()

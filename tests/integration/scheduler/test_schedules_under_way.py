@@ -64,6 +64,8 @@ def test_a_dag_held_back_by_its_limit_goes_on_though_no_other_schedule_is_due_fo
     scheduler.install(hourly("other", "2026-01-15T11:00:00+00:00"), next_run_at=clock.now())
     plain, scheduler.executor.queue = scheduler.executor.queue, scheduler.executor.taken.extend  # type: ignore[method-assign]
     by_itself(scheduler)
+    clock.advance(create_runs.RECHECK)
+    by_itself(scheduler)
     assert len(scheduler.run_states("held")) == 1
     plain(scheduler.executor.taken[:])
     by_itself(scheduler)
@@ -117,8 +119,9 @@ def test_a_schedule_that_raises_stops_its_own_dag_only_and_says_so(
 
 
 def test_a_run_made_before_a_month_that_nobody_prepared_still_runs(
-    scheduler: TestScheduler, clock: ManualClock
+    own_database: Database, settings: Settings, clock: ManualClock
 ) -> None:
+    scheduler = TestScheduler(own_database, settings, clock)
     scheduler.install(a_dag("late", TaskDocument("a")))
     clock.advance(timedelta(days=6 * 366))
     run_id = scheduler.trigger("late")
@@ -134,8 +137,10 @@ def test_a_run_goes_from_one_month_into_the_next_in_the_partition_of_its_birth(
     scheduler: TestScheduler, clock: ManualClock
 ) -> None:
     clock.advance(timedelta(days=16, hours=11, minutes=59))
-    scheduler.executor.outcome = lambda one: {"outcome": "failed" if one["try_number"] == 1 else "success"}
-    scheduler.install(a_dag("turn", TaskDocument("a", retries=1, retry_delay_seconds=120), TaskDocument("b", upstream=("a",))))
+    tries = iter(["failed", "success", "success"])
+    scheduler.executor.outcome = lambda _: {"outcome": next(tries)}
+    first = TaskDocument("a", retries=1, retry_delay_seconds=120)
+    scheduler.install(a_dag("turn", first, TaskDocument("b", upstream=("a",))))
     run_id = scheduler.trigger("turn")
     scheduler.beats()
     assert scheduler.task_states(run_id) == {"a": "up_for_retry", "b": "none"}

@@ -38,9 +38,7 @@ class Asking:
     def task(self, dag_id: str, run_id: str, task_id: str, map_index: int = -1) -> Explanation:
         """Ask about a task instance."""
         with self.scheduler.database.begin() as connection:
-            return why.why_is_task_not_running(
-                connection, dag_id, run_id, task_id, map_index, **self._surroundings()
-            )
+            return why.why_is_task_not_running(connection, dag_id, run_id, task_id, map_index, **self._surroundings())
 
     def _surroundings(self) -> dict[str, Any]:
         return {"now": self.scheduler.clock.now(), "settings": self.scheduler.context.settings}

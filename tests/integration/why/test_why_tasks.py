@@ -105,9 +105,7 @@ def test_free_slots_that_go_to_a_heavier_task_are_told_as_priority(scheduler: Te
         execute(connection, "UPDATE slot_pool SET slots = %(slots)s WHERE name = %(name)s", pools_change)
     found = ask.task("d", run_id, "light")
     assert found.reason is Reason.PRIORITY
-    assert found.sentence == (
-        "light (weight 1) waits: d/d-run/heavy (weight 9) goes first and takes what is free"
-    )
+    assert found.sentence == ("light (weight 1) waits: d/d-run/heavy (weight 9) goes first and takes what is free")
     assert found.blocked_by == an_instance("d", run_id, "heavy")
     assert ask.task("d", run_id, "heavy").reason is Reason.NEXT_BEAT
 
@@ -164,9 +162,7 @@ def test_a_retry_tells_when_and_what_failed(scheduler: TestScheduler, ask: Askin
 @pytest.mark.parametrize(
     ("setting", "word"), [("depends_on_past", "(depends_on_past)"), ("wait_for_downstream", "(wait_for_downstream)")]
 )
-def test_the_run_before_is_named_with_its_task(
-    scheduler: TestScheduler, ask: Asking, setting: str, word: str
-) -> None:
+def test_the_run_before_is_named_with_its_task(scheduler: TestScheduler, ask: Asking, setting: str, word: str) -> None:
     hold(scheduler, "a" if setting == "depends_on_past" else "b")
     scheduler.install(a_dag("d", task("a", **{setting: True}), task("b", "a")))
     now = scheduler.clock.now()

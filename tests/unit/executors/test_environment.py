@@ -43,3 +43,12 @@ def test_a_variable_of_any_name_that_holds_a_secret_goes() -> None:
 
 def test_a_short_secret_does_not_take_unrelated_variables_with_it() -> None:
     assert scrubbed({"NAME": "x1"}, ["1"]) == {"NAME": "x1"}
+
+
+def test_what_tasks_are_meant_to_read_stays_when_it_is_asked_for() -> None:
+    environ = {"TREADLE_VAR_A": "1", "TREADLE_CONN_B": "postgresql://u:p@h/d", "TREADLE_FERNET_KEY": "k" * 20}
+    assert scrubbed(environ, ["k" * 20], kept=("TREADLE_VAR_", "TREADLE_CONN_")) == {
+        "TREADLE_VAR_A": "1",
+        "TREADLE_CONN_B": "postgresql://u:p@h/d",
+    }
+    assert scrubbed(environ, []) == {}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tests.unit.protocol.protocol_model import FINISHED, Bounds, Rules, State, initial, steps
@@ -30,29 +29,29 @@ class Explored:
 
 def explore(rules: Rules, bounds: Bounds) -> Explored:
     """Visit all states, or as many as it takes to find a broken promise."""
-    first = initial(bounds)
-    came_from: dict[State, tuple[State, str] | None] = {first: None}
-    before: dict[State, list[State]] = {}
-    waiting = deque([first])
+    states = [initial(bounds)]
+    numbers = {states[0]: 0}
+    came_from: list[tuple[int, str]] = [(0, "")]
+    before: list[list[int]] = [[]]
     count = 0
-    while waiting:
-        state = waiting.popleft()
+    for here, state in enumerate(states):  # grows on the way
         for name, after in steps(state, rules, bounds):
             count += 1
-            if after not in came_from:
-                came_from[after] = (state, name)
-                waiting.append(after)
-            before.setdefault(after, []).append(state)
-            broken = next(iter((*_broken_by(name, state, after), *_broken_in(after, rules))), None)
-            if broken is not None:
-                way = (*_way(came_from, state), name)
-                return Explored(len(came_from), count, Found(broken, way))
-    stuck = _never_ends(came_from, before, bounds)
+            there = numbers.setdefault(after, len(states))
+            if there == len(states):
+                states.append(after)
+                came_from.append((here, name))
+                before.append([])
+            before[there].append(here)
+            broken = [*_broken_by(name, state, after), *_broken_in(after)]
+            if broken:
+                return Explored(len(states), count, Found(broken[0], (*_way(came_from, here), name)))
+    stuck = _never_ends(states, before, bounds)
     found = None if stuck is None else Found("every instance ends", _way(came_from, stuck))
-    return Explored(len(came_from), count, found)
+    return Explored(len(states), count, found)
 
 
-def _broken_in(state: State, rules: Rules) -> Iterator[str]:
+def _broken_in(state: State) -> Iterator[str]:
     at_work = [one for one in state.runners if one.phase == "running"]
     if len(at_work) > 1:
         yield "never two attempts at work at the same time"
@@ -66,33 +65,34 @@ def _broken_in(state: State, rules: Rules) -> Iterator[str]:
 
 def _broken_by(name: str, state: State, after: State) -> Iterator[str]:
     word, kind, number, *_ = (*name.split(), "", "", "")
-    if word == "deliver" and kind in REPORTS and state.instance != after.instance:
-        if state.instance.attempt != int(number):
-            yield "a fenced attempt changes nothing"
-    if state.instance.state in FINISHED and state.instance != after.instance and word != "clear":
+    if state.instance == after.instance:
+        return
+    if word == "deliver" and kind in REPORTS and state.instance.attempt != int(number):
+        yield "a fenced attempt changes nothing"
+    if state.instance.state in FINISHED and word != "clear":
         yield "what has ended stays as it is, unless it is cleared"
 
 
-def _never_ends(came_from: dict[State, object], before: dict[State, list[State]], bounds: Bounds) -> State | None:
+def _never_ends(states: Sequence[State], before: Sequence[Sequence[int]], bounds: Bounds) -> int | None:
     """Return a state from which no end can be reached. Beyond the last attempt that is looked at, anything may be."""
-    good = [
-        state
-        for state in came_from
-        if state.instance.state in FINISHED or (state.instance.state == "scheduled" and state.made == bounds.attempts)
-    ]
+    good = [number for number, state in enumerate(states) if _is_good(state, bounds)]
     reached = set(good)
     while good:
-        for state in before.get(good.pop(), ()):
-            if state not in reached:
-                reached.add(state)
-                good.append(state)
-    return next((state for state in came_from if state not in reached), None)
+        for number in before[good.pop()]:
+            if number not in reached:
+                reached.add(number)
+                good.append(number)
+    return next((number for number in range(len(states)) if number not in reached), None)
 
 
-def _way(came_from: dict[State, tuple[State, str] | None], state: State) -> tuple[str, ...]:
+def _is_good(state: State, bounds: Bounds) -> bool:
+    is_beyond = state.instance.state == "scheduled" and state.made == bounds.attempts
+    return state.instance.state in FINISHED or is_beyond
+
+
+def _way(came_from: Sequence[tuple[int, str]], number: int) -> tuple[str, ...]:
     names = []
-    step = came_from[state]
-    while step is not None:
-        names.append(step[1])
-        step = came_from[step[0]]
+    while number:
+        number, name = came_from[number]
+        names.append(name)
     return tuple(reversed(names))

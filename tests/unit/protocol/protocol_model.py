@@ -35,6 +35,8 @@ class Rules:
     """A host ends code whose lease it could not renew, before the lease ends."""
     hosts_refuse_late_answers: bool = True
     """A host does not begin code when the answer to its start came after the lease's end."""
+    hosts_take_once: bool = True
+    """A host takes an attempt once, however often it is handed over."""
     leases_count_from_sending: bool = True
     """A host counts a renewed lease from when it asked, not from when it was answered."""
     lost_are_charged: bool = True
@@ -74,6 +76,8 @@ class State(NamedTuple):
 
     instance: Instance
     runners: tuple[Runner, ...]
+    taken: frozenset[tuple[int, int]]
+    """The attempts that each living host has ever taken."""
     network: tuple[Message, ...]
     made: int
     """How many attempts were ever made."""
@@ -97,11 +101,33 @@ Step = tuple[str, State]
 
 def initial(bounds: Bounds) -> State:
     """Return the state in which the instance waits for its first attempt."""
-    return State(Instance("scheduled", 0, 0, 0), (), (), 0, frozenset(), (), bounds.faults)
+    return State(Instance("scheduled", 0, 0, 0), (), frozenset(), (), 0, frozenset(), (), bounds.faults)
 
 
 def steps(state: State, rules: Rules, bounds: Bounds) -> Iterator[Step]:
     """Yield everything that can happen in ``state``, named, with the state after it."""
+    for name, after in _steps(state, rules, bounds):
+        yield name, _without_the_futile(after) if rules.hosts_take_once else after
+
+
+def _without_the_futile(state: State) -> State:
+    """Drop messages to a host that can change nothing any more: there are far fewer states then."""
+    phases = {(one.attempt, one.host): one.phase for one in state.runners}
+    kept = tuple(
+        one
+        for one in state.network
+        if one.kind not in _HEARD_IN
+        or (one.kind == "run" and (one.attempt, one.host) not in state.taken)
+        or phases.get((one.attempt, one.host)) == _HEARD_IN[one.kind]
+    )
+    return state if len(kept) == len(state.network) else state._replace(network=kept)
+
+
+_HEARD_IN = {"run": None, "accepted": "waiting", "refused": "waiting", "renewed": "running", "lost": "running"}
+"""The phase in which a host listens to each kind of message to it."""
+
+
+def _steps(state: State, rules: Rules, bounds: Bounds) -> Iterator[Step]:
     yield from _scheduler(state, rules, bounds)
     yield from _hosts(state, rules)
     for position, message in enumerate(state.network):
@@ -112,7 +138,8 @@ def steps(state: State, rules: Rules, bounds: Bounds) -> Iterator[Step]:
         if state.faults:
             fewer = state._replace(faults=state.faults - 1)
             yield f"lose {_name(message)}", fewer._replace(network=rest)
-            yield f"double {_name(message)}", _send(fewer, message)
+            for host in range(HOSTS) if message.kind == "run" else (message.host,):
+                yield f"double {_name(message)} to host {host}", _send(fewer, message._replace(host=host))
     if not _must_act(state, rules):
         yield "tick", _tick(state)
 
@@ -129,12 +156,14 @@ def _scheduler(state: State, rules: Rules, bounds: Bounds) -> Iterator[Step]:
             instance=Instance("queued", number, LEASE, instance.tries + 1),
             made=number,
         )
-        for host in range(HOSTS):
+        # The hosts are alike, so the first attempt may as well go to the first.
+        for host in range(HOSTS if state.made else 1):
             yield f"queue {number} for host {host}", _send(queued, Message("run", number, host))
     if instance.state in HELD and instance.lease == EXPIRED:
         if instance.state == "queued":
-            yield f"take back {instance.attempt}", state._replace(
-                instance=Instance("scheduled", 0, 0, instance.tries - 1)
+            yield (
+                f"take back {instance.attempt}",
+                state._replace(instance=Instance("scheduled", 0, 0, instance.tries - 1)),
             )
         elif rules.lost_are_charged:
             yield f"charge {instance.attempt}", _finish(state, instance.attempt, "failed", bounds)
@@ -151,7 +180,8 @@ def _hosts(state: State, rules: Rules) -> Iterator[Step]:
                 finish = Message("finish", runner.attempt, runner.host, 0, outcome)
                 yield f"code of {runner.attempt} ends: {outcome}", _send(gone, finish)
             under_way = ("beat", "renewed", "lost")
-            if not any(one.attempt == runner.attempt and one.kind in under_way for one in state.network):
+            beats = any(one.attempt == runner.attempt and one.kind in under_way for one in state.network)
+            if runner.lease < LEASE and not beats:
                 yield f"beat of {runner.attempt}", _send(state, Message("beat", runner.attempt, runner.host, LEASE))
         if _is_over(runner, rules):
             finish = Message("finish", runner.attempt, runner.host, 0, "failed")
@@ -161,10 +191,12 @@ def _hosts(state: State, rules: Rules) -> Iterator[Step]:
 
 
 def _killed(state: State, host: int) -> State:
-    """A host dies with all below it; its executor reports what it held as lost, which may itself be lost."""
+    """A host dies with all below it, and with it its connection and its memory; its executor reports what it held."""
     held = [one for one in state.runners if one.host == host]
     after = state._replace(
         runners=tuple(one for one in state.runners if one.host != host),
+        taken=frozenset(one for one in state.taken if one[1] != host),
+        network=tuple(one for one in state.network if one.host != host or one.kind not in _HEARD_IN),
         faults=state.faults - 1,
     )
     for one in held:
@@ -200,7 +232,7 @@ def _send(state: State, message: Message) -> State:
 def _deliver(state: State, message: Message, rules: Rules, bounds: Bounds) -> State:
     match message.kind:
         case "run":
-            return _take(state, message)
+            return _take(state, message, rules)
         case "start":
             return _record_start(state, message, rules)
         case "accepted" | "refused":
@@ -213,12 +245,13 @@ def _deliver(state: State, message: Message, rules: Rules, bounds: Bounds) -> St
             return _record_finish(state, message, rules, bounds)
 
 
-def _take(state: State, message: Message) -> State:
-    if any(one.attempt == message.attempt and one.host == message.host for one in state.runners):
+def _take(state: State, message: Message, rules: Rules) -> State:
+    key = (message.attempt, message.host)
+    if any((one.attempt, one.host) == key for one in state.runners) or (rules.hosts_take_once and key in state.taken):
         return state
     runner = Runner(message.attempt, message.host, "waiting", LEASE)
     return _send(
-        state._replace(runners=tuple(sorted((*state.runners, runner)))),
+        state._replace(runners=tuple(sorted((*state.runners, runner))), taken=state.taken | {key}),
         Message("start", message.attempt, message.host),
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from treadle import xcom
+from treadle.runtime.local_supervisor import LocalSupervisor
 from treadle.runtime.run_task import Limits, run_attempt
 from treadle.runtime.supervisor import AttemptResult, XComFound, XComQuestion
 
@@ -29,9 +30,19 @@ class Answers:
         value = self.xcoms.get((question.task_id, question.key), self.xcoms.get(question.task_id))
         if value is None:
             return []
-        by_index = value if isinstance(value, dict) and all(isinstance(key, int) for key in value) else {-1: value}
-        wanted = sorted(by_index) if question.map_indexes is None else question.map_indexes
-        return [XComFound(index, xcom.dumps(by_index[index])[0]) for index in wanted if index in by_index]
+        return self.filled(question.task_id, value, question.key).get_xcoms([question])[0]
+
+    @staticmethod
+    def filled(task_id: str, value: Any, key: str = "return_value") -> LocalSupervisor:
+        """A supervisor that holds one result, or those of all instances of a mapped task."""
+        stored = LocalSupervisor({}, {})
+        if isinstance(value, dict) and all(isinstance(index, int) for index in value):
+            stored.ran(task_id, len(value))
+        else:
+            value = {-1: value}
+        for index, one in value.items():
+            stored.keep(task_id, index, [{"key": key, "value": xcom.dumps(one)[0]}])
+        return stored
 
     def get_variable(self, key: str) -> str | None:
         return self.variables.get(key)

@@ -127,7 +127,7 @@ def test_without_expand_index_it_follows_from_the_map_index_and_the_lengths() ->
     assert returned(attempt(mapped_dag(), "down", answers, map_index=3)) == ["b", 5, "u"]
 
 
-def test_without_expand_index_an_unknown_number_of_instances_is_an_error_not_a_guess() -> None:
+def test_without_expand_index_the_number_of_instances_of_a_mapped_task_is_asked_for() -> None:
     with DAG("d") as dag:
 
         @task
@@ -135,12 +135,12 @@ def test_without_expand_index_an_unknown_number_of_instances_is_an_error_not_a_g
             return x
 
         @task
-        def down(x: int, y: int) -> None: ...
+        def down(x: int, y: int) -> Any:
+            return [x, y]
 
-        down.expand(x=[1], y=up.expand(x=[1, 2]))
-    error = attempt(dag, "down", Answers({"up": {0: 1, 1: 2}}), map_index=1).error
-    assert error is not None
-    assert "expand_index" in error["message"]
+        down.expand(x=[1, 2], y=up.expand(x=[1, 2, 3]))
+    answers = Answers({"up": {0: "a", 1: "b", 2: "c"}})
+    assert returned(attempt(dag, "down", answers, map_index=4)) == [2, "b"]
 
 
 def test_a_mapped_dict_gives_pairs_and_expand_kwargs_gives_arguments() -> None:

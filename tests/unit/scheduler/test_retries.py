@@ -40,3 +40,10 @@ def test_a_growth_that_no_float_can_hold_ends_at_the_longest_delay() -> None:
     task = TaskDocument("t", retry_delay_seconds=1.0, retry_exponential_backoff=1e300)
     assert retry_delay(task, key="k", try_number=3) == MOST_SECONDS
     assert retry_delay(task, key="k", try_number=1) >= 1
+
+
+def test_a_delay_is_a_float_whatever_it_was_made_from() -> None:
+    """The delays of one hand-over go into one array, and the database refuses one of whole and of real numbers."""
+    for growth in (0.0, 2.0):
+        task = TaskDocument("t", retry_delay_seconds=20, retry_exponential_backoff=growth, max_retry_delay_seconds=50)
+        assert type(retry_delay(task, key="k", try_number=2)) is float

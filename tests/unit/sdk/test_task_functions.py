@@ -8,6 +8,7 @@ import pytest
 
 from treadle import DAG, BashOperator, EmptyOperator, Param, PythonOperator, TaskGroup, XComArg, dag, literal, task
 from treadle.expansion import indexes_of
+from treadle.lengths import length_of
 from treadle.operators.mapped import MappedOperator
 from treadle.resolvable import resolve_nested
 from treadle.serialization import document_of
@@ -24,6 +25,12 @@ class Answers:
 
     def item(self, reference: XComArg, index: int) -> Any:
         return self.value(reference)[index]
+
+    def length(self, reference: XComArg) -> int:
+        return len(self.value(reference))
+
+    def in_bulk(self) -> Answers:
+        return self
 
     def param(self, name: str) -> Any:
         return self.params[name]
@@ -143,7 +150,7 @@ def test_a_mapped_function_becomes_one_instance_per_combination() -> None:
         ("y", 2, None),
     ]
     assert operator.upstream_task_ids == {"g.source", "g.source__1"}
-    assert operator.expand_input.lengths(lambda _: 3) == [3, 2]
+    assert [length_of(one, lambda _: 3) for one in expand.arguments] == [3, 2]
 
     answers = Answers({("g.source__1", "return_value"): ["{{ data }}", 6, 7]})
     instance = operator.unmap(operator.expand_input.values_at(indexes_of(1, [3, 2]), answers))

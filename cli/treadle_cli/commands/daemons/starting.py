@@ -11,6 +11,7 @@ from treadle_cli.database import in_database
 from treadle_cli.standalone import daemon_logs
 from treadle_metadata import migration
 from treadle_metadata.settings import Settings
+from treadle_worker.system import hide_memory
 
 
 def prepared(daemon: str, **overrides: Any) -> Settings:
@@ -21,5 +22,7 @@ def prepared(daemon: str, **overrides: Any) -> Settings:
         SchemaError: it has another schema than this Treadle needs.
     """
     in_database(migration.require_current)
+    # Task code of the same user must not read the credentials from our memory or environment (design section 10).
+    hide_memory()
     daemon_logs.to_terminal(daemon, sys.stderr, logging.INFO)
     return edge.settings(**overrides)
