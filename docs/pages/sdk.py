@@ -73,7 +73,7 @@ def _entry(name: str, found: Any) -> Iterator[str]:
         yield from _decorators(name, found)
         return
     if not (inspect.isclass(found) and issubclass(found, Enum)):
-        yield f"```python\n{name}{_signature(found)}\n```\n"
+        yield f"```text\n{name}{_signature(found)}\n```\n"
     yield f"{prose(inspect.getdoc(found))}\n"
     if inspect.isclass(found):
         yield from _members(found)

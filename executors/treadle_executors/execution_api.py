@@ -58,6 +58,8 @@ class Answers:
     """Ids of the finishes that changed something."""
     ours: set[str] = field(default_factory=set)
     """Ids of the heartbeats whose attempt is still ours."""
+    unsure: set[str] = field(default_factory=set)
+    """Those of ``ours`` of which that is not known, so that their leases were not renewed."""
 
 
 class ExecutionApi(Protocol):

@@ -188,6 +188,14 @@ class LocalExecutor(Executor):
         answers, events = self._recorder.record(batch, host)
         if answers.starts:
             host.send({"kind": "answers", "items": answers.starts})
+        renewed = answers.ours - answers.unsure
+        if renewed:
+            items = [
+                {"attempt_id": one["attempt_id"], "asked_at": one["asked_at"]}
+                for one in batch.heartbeats
+                if one["attempt_id"] in renewed
+            ]
+            host.send({"kind": "renewed", "items": items})
         lost = [one["attempt_id"] for one in batch.heartbeats if one["attempt_id"] not in answers.ours]
         self._settle(host, answers, {one["attempt_id"] for one in batch.finishes}, lost)
         if events:
@@ -229,6 +237,7 @@ class LocalExecutor(Executor):
             import_seconds=settings.parse_timeout_seconds,
             grace_seconds=settings.terminate_grace_seconds,
             renewal_seconds=settings.lease_renewal_seconds,
+            lease_seconds=settings.lease_seconds,
             xcom_max_bytes=settings.xcom_max_bytes,
         )
         return HostProcess(config, scrubbed(os.environ, secrets_of(settings), kept=(VARIABLES, CONNECTIONS)))

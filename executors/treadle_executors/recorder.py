@@ -74,7 +74,7 @@ class Recorder:
             answers, events = self._one_by_one(batch, host)
         now = time.monotonic()
         kept = [one["attempt_id"] for one in answers.starts if one["accepted"]]
-        for attempt_id in (*kept, *answers.ours):
+        for attempt_id in (*kept, *(answers.ours - answers.unsure)):
             if attempt_id in self._renewed:
                 self._renewed[attempt_id] = now
         return answers, events
@@ -113,6 +113,7 @@ class Recorder:
             answers.starts += found.starts
             answers.accepted |= found.accepted
             answers.ours |= found.ours
+            answers.unsure |= found.unsure
         return answers, events
 
     def _refused(self, single: Batch, error: str, host: HostProcess, events: list[ExecutorEvent]) -> Answers:
@@ -122,7 +123,8 @@ class Recorder:
             return Answers(starts=[{"attempt_id": single.starts[0]["attempt_id"], "accepted": False, "reason": reason}])
         if single.heartbeats:
             # Not knowing is no reason to end a task; its lease decides.
-            return Answers(ours={single.heartbeats[0]["attempt_id"]})
+            attempt_id = single.heartbeats[0]["attempt_id"]
+            return Answers(ours={attempt_id}, unsure={attempt_id})
         report = single.finishes[0]
         try:
             return self._persist(Batch(finishes=[without_payload(report, error)]), host)

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
+from treadle_metadata.deciding.limits import Load
 from treadle_metadata.statements import rows, tuples
 
 
@@ -26,6 +27,14 @@ def active_counts(connection: Connection) -> Sequence[Any]:
         GROUP BY instance.dag_run_id, instance.dag_id, instance.task_id, instance.pool
         """,
     )
+
+
+def current_load(connection: Connection) -> Load:
+    """Return what is under way in the whole installation."""
+    load = Load()
+    for run, dag_id, task_id, pool, count, slots in active_counts(connection):
+        load.add(dag_run_id=run, dag_id=dag_id, task_id=task_id, pool=pool, slots=slots, count=count)
+    return load
 
 
 def pool_slots(connection: Connection) -> dict[str, int]:

@@ -7,7 +7,7 @@ its effect are one (case H11). Nothing outside the selection is touched (case A1
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -61,7 +61,7 @@ def clear(
     _, document = newest_version(connection, selection.dag_id)
     tasks = selected_tasks(document, selection)
     if not dry_run:
-        _lock_runs(connection, selection)
+        _lock_runs(connection, {one["dag_run_id"] for one in _find(connection, selection, tasks)})
     found = _find(connection, selection, tasks)
     if not dry_run and found:
         retries = {task.task_id: min(task.retries, instances.MOST_RETRIES) for task in document.tasks}
@@ -111,29 +111,13 @@ def _states(selection: Selection) -> Sequence[str]:
     return ("running",) if selection.only_running else _CLEARABLE
 
 
-def _lock_runs(connection: Connection, selection: Selection) -> None:
-    """Lock the runs, so that none ends, or is given instances, between the look at it and the change of it."""
+def _lock_runs(connection: Connection, ids: Collection[int]) -> None:
+    """Lock runs, so that none ends, or is given instances, between the look at it and the change of it."""
     execute(
         connection,
-        """
-        SELECT id FROM dag_run AS run
-        WHERE dag_id = %(dag_id)s
-          AND (%(run_id)s::text IS NULL OR run_id = %(run_id)s)
-          AND (%(start)s::timestamptz IS NULL OR coalesce(logical_date, run_after) >= %(start)s)
-          AND (%(end)s::timestamptz IS NULL OR coalesce(logical_date, run_after) <= %(end)s)
-        ORDER BY id FOR NO KEY UPDATE
-        """,
-        _of_runs(selection),
+        "SELECT id FROM dag_run WHERE id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE",
+        {"ids": list(ids)},
     )
-
-
-def _of_runs(selection: Selection) -> dict[str, Any]:
-    return {
-        "dag_id": selection.dag_id,
-        "run_id": selection.run_id,
-        "start": selection.start_date,
-        "end": selection.end_date,
-    }
 
 
 def _find(connection: Connection, selection: Selection, tasks: Sequence[str]) -> Sequence[Mapping[str, Any]]:
@@ -151,8 +135,11 @@ def _find(connection: Connection, selection: Selection, tasks: Sequence[str]) ->
           AND (%(indexes)s::int[] IS NULL OR instance.map_index = ANY(%(indexes)s::int[]))
         ORDER BY run.id, instance.id
         """,
-        _of_runs(selection)
-        | {
+        {
+            "dag_id": selection.dag_id,
+            "run_id": selection.run_id,
+            "start": selection.start_date,
+            "end": selection.end_date,
             "tasks": list(tasks),
             "states": list(_states(selection)),
             "indexes": None if selection.map_indexes is None else list(selection.map_indexes),

@@ -31,17 +31,26 @@ _RETRIED = ("40001", "40P01")
 
 
 class Database:
-    """The metadata database. Cheap to make; connects at first use."""
+    """The metadata database. Cheap to make; connects at first use.
 
-    def __init__(self, url: str, *, pool_size: int = 5, application_name: str = "treadle") -> None:
+    With ``idle_seconds``, PostgreSQL ends a session whose transaction waits for us for longer than that. A daemon that
+    is stopped in the middle of a transaction would else keep its locks, and all others from work, until it goes on.
+    """
+
+    def __init__(
+        self, url: str, *, pool_size: int = 5, application_name: str = "treadle", idle_seconds: float | None = None
+    ) -> None:
         self.url = url
+        connect_args = {"application_name": application_name, "connect_timeout": 10}
+        if idle_seconds is not None:
+            connect_args["options"] = f"-c idle_in_transaction_session_timeout={round(idle_seconds * 1000)}"
         self._libpq_url = url.replace("postgresql+psycopg://", "postgresql://", 1)
         self.engine = create_engine(
             self._libpq_url.replace("postgresql://", "postgresql+psycopg://", 1),
             pool_size=pool_size,
             max_overflow=10,
             pool_pre_ping=False,
-            connect_args={"application_name": application_name, "connect_timeout": 10},
+            connect_args=connect_args,
         )
 
     @contextmanager

@@ -1,8 +1,8 @@
 """What a running task is answered when it asks for XComs: values, a page of them, one element of each, or a number.
 
 Called by :mod:`treadle_metadata.execution` for each item of a ``get_xcoms`` question; the forms are those of
-``treadle.runtime.supervisor.XComQuestion``. Only reads. An element is taken out where the value is stored, so that
-ten thousand instances of a mapped task do not each carry off the whole list.
+``treadle.runtime.supervisor.XComQuestion``. Only reads. An element is taken out here, so that ten thousand
+instances of a mapped task do not each carry off the whole list.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from sqlalchemy import Connection
 
 from treadle_metadata.planning import mapped_length
 from treadle_metadata.statements import rows
+from treadle_metadata.xcom_elements import ElementCache, Elements
+
+_taken_apart: Final = ElementCache()
+"""One for the process: instances of one mapped task ask one after the other, over any connection."""
 
 _FROM: Final = """
         FROM dag_run AS run
@@ -29,26 +33,16 @@ _VALUES: Final = f"""
         ORDER BY instance.map_index OFFSET %(offset)s LIMIT %(limit)s
 """
 
-# The typed JSON of ``treadle.xcom``: an array is a list, an object that does not begin with "$type" a dict. PostgreSQL
-# cannot read JSON with some escapes (\u0000, lone surrogates); such a value, and any other type, gives no row, and the
-# task fetches it whole.
-_ITEMS: Final = f"""
-        SELECT map_index, value FROM (
-            SELECT instance.map_index, CASE
-                WHEN strpos(xcom.value, '\\u') > 0 THEN NULL
-                WHEN starts_with(xcom.value, '[') THEN (xcom.value::json -> %(item)s::int)::text
-                WHEN starts_with(xcom.value, '{{"$type":"tuple",') THEN
-                    (xcom.value::json -> '$value' -> %(item)s::int)::text
-                WHEN starts_with(xcom.value, '{{"$type":"dict",') THEN
-                    '{{"$type":"tuple","$value":' || (xcom.value::json -> '$value' -> %(item)s::int)::text || '}}'
-                WHEN starts_with(xcom.value, '{{"$type":') THEN NULL
-                WHEN starts_with(xcom.value, '{{') THEN (
-                    SELECT '{{"$type":"tuple","$value":[' || to_json(key)::text || ',' || value::text || ']}}'
-                    FROM json_each(xcom.value::json) OFFSET %(item)s LIMIT 1)
-            END AS value {_FROM}
-            ORDER BY instance.map_index OFFSET %(offset)s LIMIT %(limit)s) AS found
-        WHERE value IS NOT NULL
-        ORDER BY map_index
+# A row's version is named by its instance, its key and the transaction that wrote it (ids of transactions are counted
+# for a whole cluster, so two databases do not mix): the value itself is not read.
+_VERSIONS: Final = f"""
+        SELECT instance.id, instance.month, instance.map_index, xcom.xmin::text AS version {_FROM}
+        ORDER BY instance.map_index OFFSET %(offset)s LIMIT %(limit)s
+"""
+
+_VALUE: Final = """
+        SELECT xcom.xmin::text AS version, xcom.value FROM xcom
+        WHERE task_instance_id = %(id)s AND month = %(month)s AND key = %(key)s
 """
 
 _COUNT: Final = f"SELECT -1 AS map_index, count(*)::text AS value {_FROM}"
@@ -60,7 +54,6 @@ def found_xcoms(connection: Connection, run: Mapping[str, Any], item: Mapping[st
     if ask == "length":
         length = mapped_length(connection, run["id"], item["task_id"], item["key"], month=run["month"])
         return [] if length is None else [{"map_index": -1, "value": str(length)}]
-    statement = _COUNT if ask == "count" else _VALUES if item.get("item") is None else _ITEMS
     parameters = {
         "dag_id": item.get("dag_id") or run["dag_id"],
         "run_id": item.get("run_id") or run["run_id"],
@@ -69,6 +62,20 @@ def found_xcoms(connection: Connection, run: Mapping[str, Any], item: Mapping[st
         "map_indexes": item.get("map_indexes"),
         "offset": item.get("offset") or 0,
         "limit": item.get("limit"),
-        "item": item.get("item"),
     }
+    if item.get("item") is not None:
+        found = ((row, _element(connection, row, item)) for row in rows(connection, _VERSIONS, parameters))
+        return [{"map_index": row["map_index"], "value": text} for row, text in found if text is not None]
+    statement = _COUNT if ask == "count" else _VALUES
     return [{"map_index": row["map_index"], "value": row["value"]} for row in rows(connection, statement, parameters)]
+
+
+def _element(connection: Connection, row: Mapping[str, Any], item: Mapping[str, Any]) -> str | None:
+    elements = _taken_apart.get((row["id"], item["key"], row["version"]))
+    if elements is None:
+        stored = rows(connection, _VALUE, {"id": row["id"], "month": row["month"], "key": item["key"]})
+        if not stored:
+            return None
+        elements = Elements(stored[0]["value"])
+        _taken_apart.put((row["id"], item["key"], stored[0]["version"]), elements)
+    return elements.text(item["item"])

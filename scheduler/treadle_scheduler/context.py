@@ -10,8 +10,8 @@ from typing import Protocol
 from treadle_executors.executor import Executor
 from treadle_metadata.clock import Clock
 from treadle_metadata.connection import Database
+from treadle_metadata.deciding.graph import GraphCache
 from treadle_metadata.settings import Settings
-from treadle_scheduler.graph import GraphCache
 from treadle_worker.protocol import Workload
 
 

@@ -14,11 +14,11 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from treadle.document import ExpandArgument
+from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.planning import explain, mapped_length
 from treadle_metadata.states import TaskState
 from treadle_metadata.transitions import instances, runs
 from treadle_scheduler.duties.start_runs import instance_row
-from treadle_scheduler.graph import Graph
 
 MOST_INSTANCES: Final = 65_536
 """One list must not be able to fill the scheduler's memory."""

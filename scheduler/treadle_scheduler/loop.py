@@ -11,7 +11,7 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, InternalError, OperationalError
 
 from treadle_scheduler.context import Context, Done, Duty
 from treadle_scheduler.duties.advance_runs import advance_runs
@@ -74,7 +74,7 @@ class Loop:
             woken = self._woken.take()
             try:
                 wait = self.beat(woken=woken)
-            except OperationalError as error:
+            except (InternalError, OperationalError) as error:
                 wait = self._after_an_outage(error)
             if wait > timedelta(0):
                 self._woken.wait(wait.total_seconds())
@@ -93,7 +93,7 @@ class Loop:
                 woken |= done.count > 0
         return timedelta(0) if again else self._wait()
 
-    def _after_an_outage(self, error: OperationalError) -> timedelta:
+    def _after_an_outage(self, error: DBAPIError) -> timedelta:
         """Forget the connections of a database that restarts; nothing was committed that is not there afterwards."""
         log.warning("the database does not answer, trying again in %s s: %s", OUTAGE.total_seconds(), error.orig)
         self.context.database.close()

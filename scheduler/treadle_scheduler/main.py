@@ -31,7 +31,9 @@ log = logging.getLogger(__name__)
 
 def run(settings: Settings, *, clock: Clock | None = None) -> None:
     """Run a scheduler until SIGTERM or SIGINT."""
-    database = Database(settings.database_url, application_name="treadle scheduler")
+    database = Database(
+        settings.database_url, application_name="treadle scheduler", idle_seconds=settings.lease_seconds
+    )
     context = Context(database, clock or SystemClock(), settings, _executors(settings, database))
     loop = Loop(context)
     _stop_on_signals(loop)

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.endings import end_runs
 from treadle_metadata.states import RunState
-from treadle_scheduler.graph import Graph
 
 _LONGEST: Final = 1000 * 366 * 86400.0
 """Seconds, a thousand years: what is longer has no end that a datetime can tell."""

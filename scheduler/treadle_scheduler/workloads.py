@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.transitions.instances import Picked
-from treadle_scheduler.graph import Graph
 from treadle_worker.protocol import RunFacts, Workload
 
 

@@ -8,7 +8,10 @@ from typing import Any
 
 
 class LazySequence(Sequence[Any]):
-    """Reads like a list, compares equal to one of the same elements, and can be returned from a task like one."""
+    """Reads like a list, compares equal to one of the same elements, and can be returned from a task like one.
+
+    Copies, and what another process gets of it, are plain lists.
+    """
 
     @abstractmethod
     def at(self, place: int) -> Any:
@@ -29,5 +32,8 @@ class LazySequence(Sequence[Any]):
         if not isinstance(other, (list, tuple, LazySequence)) or len(self) != len(other):
             return False
         return all(one == another for one, another in zip(self, other, strict=True))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
 
     __hash__ = None  # type: ignore[assignment]

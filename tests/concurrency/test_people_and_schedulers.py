@@ -17,13 +17,13 @@ from treadle.document import ScheduleDocument, TaskDocument
 from treadle_metadata import backfills, claims, clearing, marking
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
+from treadle_metadata.deciding.graph import GraphCache
 from treadle_metadata.identifiers import new_attempt_id
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import rows
 from treadle_metadata.states import RunState, TaskState
 from treadle_metadata.transitions import instances, runs
 from treadle_scheduler.duties.start_runs import instance_row
-from treadle_scheduler.graph import GraphCache
 
 
 @pytest.fixture

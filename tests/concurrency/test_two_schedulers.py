@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from bench.instant import InstantExecutor
+from sqlalchemy import Connection
 from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.waiting import wait_until
 
-from treadle.document import TaskDocument
-from treadle_metadata import execution
+from treadle.document import ScheduleDocument, TaskDocument
+from treadle_metadata import backfills, clearing, execution, marking
+from treadle_metadata.clearing import Selection
 from treadle_metadata.clock import ManualClock, SystemClock
 from treadle_metadata.connection import Database
+from treadle_metadata.errors import ConflictError, NotFoundError
 from treadle_metadata.identifiers import new_attempt_id
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import rows
@@ -125,3 +131,73 @@ def test_a_worker_that_lost_its_attempt_cannot_start_heartbeat_or_finish_it(
     with database.begin() as connection:
         assert [row["outcome"] for row in rows(connection, "SELECT outcome FROM task_attempt")] == ["success"]
         assert [row["value"] for row in rows(connection, "SELECT value FROM xcom")] == ["1"]
+
+
+def test_two_schedulers_keep_the_limit_of_a_backfill_and_run_each_date_once(
+    database: Database, settings: Settings, clock: ManualClock
+) -> None:
+    """Case A17: 20 days, limit 1. Case A15: the same dates of another DAG are left alone."""
+    clock.set(SystemClock().now())
+    scheduler = TestScheduler(database, settings, clock)
+    schedule = ScheduleDocument(kind="cron", expressions=("0 0 * * *",), style="interval")
+    for name in ("filled", "other"):
+        document = a_dag(name, TaskDocument("a"), schedule=schedule, start_date="2025-01-01T00:00:00+00:00")
+        scheduler.install(document)
+    first, last = datetime(2025, 5, 1, tzinfo=UTC), datetime(2025, 5, 20, tzinfo=UTC)
+    untouched = scheduler.trigger("other", logical_date=first)
+    scheduler.beats()
+    with database.begin() as connection:
+        made = backfills.create(connection, "filled", first, last, max_active_runs=1, now=clock.now())
+    with Crowd(replace(settings, heartbeat_seconds=0.05), 2) as crowd:
+        wait_until(lambda: set(scheduler.run_states("filled").values()) == {"success"}, timeout=30)
+    running, most = 0, 0
+    for move in history(database):
+        if move["entity"] == "dag_run" and made.id is not None:
+            running += (move["new_state"] == "running") - (move["old_state"] == "running")
+            most = max(most, running)
+    assert most == 1
+    taken = [one["task_instance_id"] for executor in crowd.executors for one in executor.taken]
+    assert len(taken) == len(set(taken)) == 20
+    assert scheduler.run_states("other") == {untouched: "success"}
+
+
+def test_three_schedulers_and_people_who_change_everything_get_in_nobodys_way(
+    database: Database, settings: Settings, clock: ManualClock
+) -> None:
+    """Case A51: clears and marks all the time; no scheduler ends, no change fails, every run does end."""
+    clock.set(SystemClock().now())
+    scheduler = TestScheduler(database, settings, clock)
+    tasks = [TaskDocument("a"), *(TaskDocument(f"b{n}", upstream=("a",)) for n in range(8))]
+    for n in range(4):
+        scheduler.install(a_dag(f"d{n}", *tasks, max_active_runs=2))
+        for _ in range(4):
+            scheduler.trigger(f"d{n}")
+    chance = random.Random(7)
+
+    def change(connection: Connection) -> None:
+        dag_id, now = f"d{chance.randrange(4)}", SystemClock().now()
+        run_id = chance.choice(list(scheduler.run_states(dag_id)))
+        selection = Selection(dag_id=dag_id, task_ids=("a",), include_downstream=True)
+        kind = chance.randrange(3)
+        with suppress(ConflictError, NotFoundError):  # it is in that state already, or has not started
+            if kind == 0:
+                clearing.clear(connection, selection, now=now)
+            elif kind == 1:
+                marking.mark_instances(connection, dag_id, run_id, "b0", "failed", now=now)
+            else:
+                marking.mark_run(connection, dag_id, run_id, chance.choice(["success", "failed"]), now=now)
+
+    with Crowd(replace(settings, heartbeat_seconds=0.05), 3):
+        for _ in range(60):
+            database.run(change)
+        for n in range(4):
+            wait_until(lambda n=n: set(scheduler.run_states(f"d{n}").values()) <= {"success", "failed"}, timeout=30)
+    with database.begin() as connection:
+        assert not rows(
+            connection,
+            """
+            SELECT state FROM task_instance
+            WHERE state NOT IN ('success', 'failed', 'skipped', 'upstream_failed') OR lease_until IS NOT NULL
+            """,
+        )
+        assert not rows(connection, "SELECT attempt_id FROM task_attempt WHERE outcome IS NULL")

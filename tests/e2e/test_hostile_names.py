@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -32,12 +32,12 @@ def line(installed: Installed) -> CommandLine:
     return CommandLine(names)
 
 
-@pytest.fixture(params=NAMES, ids=list(NAMES))
-def name(request: pytest.FixtureRequest, installed: Installed) -> Iterator[str]:
-    """A hostile name: whatever it is sent to, no run and no file comes of it, and a good DAG still succeeds."""
+@pytest.fixture
+def names(installed: Installed) -> Iterator[Mapping[str, str]]:
+    """The hostile names: whatever they are sent to, no run and no file comes of it, and a good DAG still succeeds."""
     installed.wait_for_dag("bystander")
     before = _facts(installed)
-    yield NAMES[request.param]
+    yield NAMES
     assert _facts(installed) == before
     installed.succeeds()
 
@@ -53,44 +53,52 @@ def _is_clear(text: str) -> bool:
     return 10 < len(text) < SHORT and "Traceback" not in text and "Internal Server Error" not in text
 
 
-def test_a_run_id_by_rest_is_refused(client: httpx.Client, name: str) -> None:
-    answer = client.post("/api/v2/dags/bystander/dagRuns", json={"dag_run_id": name})
-    assert answer.status_code in (400, 422), answer.text[:SHORT]
-    assert _is_clear(answer.text), answer.text[: 2 * SHORT]
+def test_a_run_id_by_rest_is_refused(client: httpx.Client, names: Mapping[str, str]) -> None:
+    for kind, name in names.items():
+        answer = client.post("/api/v2/dags/bystander/dagRuns", json={"dag_run_id": name})
+        assert answer.status_code in (400, 422), (kind, answer.text[:SHORT])
+        assert _is_clear(answer.text), (kind, answer.text[: 2 * SHORT])
 
 
-def test_a_dag_id_by_rest_is_not_found(client: httpx.Client, name: str) -> None:
-    for path in ("/api/v2/dags/{}", "/api/v2/dags/{}/dagRuns", "/api/v2/dagSources/{}"):
-        answer = client.get(path.format(quote(name, safe="")))
-        assert 400 <= answer.status_code < 500, (path, answer.text[:SHORT])
-        assert len(answer.text) < SHORT
-    answer = client.post(f"/api/v2/dags/{quote(name, safe='')}/dagRuns", json={})
-    assert 400 <= answer.status_code < 500
+def test_a_dag_id_by_rest_is_not_found(client: httpx.Client, names: Mapping[str, str]) -> None:
+    for kind, name in names.items():
+        quoted = quote(name, safe="")
+        for path in ("/api/v2/dags/{}", "/api/v2/dags/{}/dagRuns", "/api/v2/dagSources/{}"):
+            answer = client.get(path.format(quoted))
+            assert 400 <= answer.status_code < 500, (kind, path, answer.text[:SHORT])
+            assert len(answer.text) < SHORT, (kind, path)
+        answer = client.post(f"/api/v2/dags/{quoted}/dagRuns", json={})
+        assert 400 <= answer.status_code < 500, kind
 
 
-def test_a_run_id_by_the_command_line_is_refused(line: CommandLine, name: str) -> None:
-    said = line.fails("dags", "trigger", "bystander", "--run-id", name)
-    assert "run id" in said
-    assert _is_clear(said), said[: 2 * SHORT]
+def test_a_run_id_by_the_command_line_is_refused(line: CommandLine, names: Mapping[str, str]) -> None:
+    for kind, name in names.items():
+        said = line.fails("dags", "trigger", "bystander", "--run-id", name)
+        assert "run id" in said, kind
+        assert _is_clear(said), (kind, said[: 2 * SHORT])
 
 
-def test_a_dag_id_by_the_command_line_is_refused(line: CommandLine, name: str) -> None:
-    for command in (("dags", "trigger"), ("dags", "details"), ("dags", "pause"), ("tasks", "list")):
-        said = line.fails(*command, name)
-        assert _is_clear(said), (command, said[: 2 * SHORT])
+def test_a_dag_id_by_the_command_line_is_refused(line: CommandLine, names: Mapping[str, str]) -> None:
+    for kind, name in names.items():
+        for command in (("dags", "trigger"), ("dags", "details"), ("dags", "pause"), ("tasks", "list")):
+            said = line.fails(*command, name)
+            assert _is_clear(said), (kind, command, said[: 2 * SHORT])
 
 
 def test_names_of_resources_are_refused_or_stored_as_they_are(
-    line: CommandLine, client: httpx.Client, name: str
+    line: CommandLine, client: httpx.Client, names: Mapping[str, str]
 ) -> None:
-    for kind in ("pools", "variables"):
-        result = line.run(kind, "set", name, "1")
-        assert result.exit_code in (0, 1), result.output[:SHORT]
-        assert "Traceback" not in result.output
-        answer = client.get(f"/api/v2/{kind}/{quote(name, safe='')}")
-        assert answer.status_code == 200 if result.exit_code == 0 else 400 <= answer.status_code < 500
-        if result.exit_code == 0:
-            assert line.run(kind, "delete", name).exit_code == 0
+    arguments = {"pools": ["1"], "variables": ["1"], "connections": ["--type", "http"]}
+    for resource, further in arguments.items():
+        for kind, name in names.items():
+            result = line.run(resource, "set", name, *further)
+            assert result.exit_code in (0, 1), (resource, kind, result.output[:SHORT])
+            assert "Traceback" not in result.output
+            answer = client.get(f"/api/v2/{resource}/{quote(name, safe='')}")
+            is_stored = result.exit_code == 0
+            assert (answer.status_code == 200) is is_stored, (resource, kind, answer.text[:SHORT])
+            if is_stored:
+                assert line.run(resource, "delete", name).exit_code == 0
 
 
 def test_logs_and_downloads_cannot_leave_their_folder(client: httpx.Client, installed: Installed) -> None:

@@ -50,12 +50,12 @@ def errors(installed: Installed, client: httpx.Client) -> dict[str, Any]:
     return listed()
 
 
-@pytest.mark.parametrize("file", BAD)
-def test_a_bad_file_has_an_error_that_names_it_and_the_fault(errors: dict[str, Any], file: str) -> None:
-    error = errors[file]
-    assert file in error["stack_trace"], error
-    assert BAD[file][1] in error["stack_trace"], error
-    assert len(error["stack_trace"]) < 200_000
+def test_every_bad_file_has_an_error_that_names_it_and_the_fault(errors: dict[str, Any]) -> None:
+    for file, (_, words) in BAD.items():
+        told = errors[file]["stack_trace"]
+        assert file in told, told
+        assert words in told, told
+        assert len(told) < 200_000
 
 
 def test_no_bad_file_makes_a_dag_or_touches_another(

@@ -24,11 +24,14 @@ SECRETS = {
 }
 
 # The expressions are written so that they do not match themselves.
-PROBE = r'''
+PROBE = r"""
 import glob, json, os, re, sys
 from treadle import DAG, task
 
-MARKS = re.compile(rb"c[a]nary-[0-9]{10}|Y2FuYXJ5[L]WZlcm5ldC|postgres(?:ql)?(?:[+]psycopg)?:/[/][a-z]+:[^@\s\x00]{8,}@")
+MARKS = re.compile(
+    rb"c[a]nary-[0-9]{10}|Y2FuYXJ5[L]WZlcm5ldC|postgres(?:ql)?(?:[+]psycopg)?:/[/][a-z]+:[^@\s\x00]{8,}@"
+)
+LOGS = (".jsonl", "/daemons/scheduler.log")
 
 def marks(content):
     return sorted({one.decode(errors="replace") for one in MARKS.findall(content)})
@@ -77,10 +80,10 @@ def probe(name):
         except OSError:
             continue
     facts = {
-        "environ": [key for key, value in os.environ.items() if marks(value.encode()) or key.startswith("TREADLE_DATABASE")],
+        "environ": [key for key, value in os.environ.items() if marks(value.encode()) or key == "TREADLE_DATABASE_URL"],
         "processes": seen,
         "memory": remembered,
-        "files": [one for one in descriptors.values() if HOME in one and not one.endswith((".jsonl", "/daemons/scheduler.log"))],
+        "files": [one for one in descriptors.values() if HOME in one and not one.endswith(LOGS)],
         "modules": [one for one in sys.modules if one.split(".")[0] in ("sqlalchemy", "psycopg", "treadle_metadata")],
         "mine": os.environ.get("OF_THE_USER"),
         "pid": os.getpid(),
@@ -99,7 +102,7 @@ with DAG("spy"):
         probe("task")
 
     look()
-'''
+"""
 
 
 @pytest.fixture(scope="module")

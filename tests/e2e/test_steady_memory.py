@@ -56,12 +56,15 @@ def _work(installed: Installed, first_round: int) -> None:
         for file in range(FILES):
             installed.add(f"steady{file}.py", FILE.format(number=file, round=number, tasks=TASKS))
         wait_until(
-            lambda number=number: len(
-                installed.select(
-                    "SELECT 1 FROM dag WHERE dag_id LIKE 'steady%%' AND description = %(text)s", text=f"round {number}"
+            lambda number=number: (
+                len(
+                    installed.select(
+                        "SELECT 1 FROM dag WHERE dag_id LIKE 'steady%%' AND description = %(text)s",
+                        text=f"round {number}",
+                    )
                 )
-            )
-            == FILES,
+                == FILES
+            ),
             30,
         )
     runs = [(f"steady{file}", installed.run_of(f"steady{file}")) for file in range(FILES)]

@@ -45,7 +45,12 @@ def run(settings: Settings, clock: Clock | None = None) -> None:
         CryptoError: ``fernet_key`` is missing or malformed.
     """
     clock = clock or SystemClock()
-    database = Database(settings.database_url, pool_size=10, application_name="treadle webserver")
+    database = Database(
+        settings.database_url,
+        pool_size=10,
+        application_name="treadle webserver",
+        idle_seconds=settings.lease_seconds,
+    )
     try:
         app = create_app(settings, database, clock=clock)
         # Bound here, since uvicorn would end the process when it cannot.

@@ -18,6 +18,7 @@ class HostConfig:
     import_seconds: float = 30.0
     grace_seconds: float = 5.0
     renewal_seconds: float = 10.0
+    lease_seconds: float = 30.0
     xcom_max_bytes: int = 16 * 1024 * 1024
 
     def to_text(self) -> str:

@@ -19,6 +19,7 @@ from treadle_worker.attempts import Attempt
 from treadle_worker.config import HostConfig
 from treadle_worker.event_loop import EventLoop
 from treadle_worker.frames import Message
+from treadle_worker.leases import Leases
 from treadle_worker.link import Link
 from treadle_worker.outcomes import Cause, Exit, Place, error_of, report_of_child, report_of_error, report_of_exit
 from treadle_worker.outgoing import Outgoing
@@ -46,6 +47,7 @@ class Host:
         self.exit_code = 0
         self._link = Link(loop, executor, self._ordered, lambda _: self._stop("the executor is gone"))
         self._outgoing = Outgoing(self._link)
+        self._leases = Leases(loop, config.lease_seconds, config.grace_seconds, self._unrenewed)
         self._pool = TemplatePool(loop, self, config, self._broken)
         loop.after_turn = self._after_turn
         loop.later(config.renewal_seconds, self._beat)
@@ -64,6 +66,9 @@ class Host:
             case "answers":
                 for answer in message["items"]:
                     self._answered(answer)
+            case "renewed":
+                for item in message["items"]:
+                    self._leases.renew(item["attempt_id"], item["asked_at"])
             case "reply":
                 self._replied(message)
             case "terminate":
@@ -80,6 +85,7 @@ class Host:
         shared = config.tasks_per_child > 1 or workload["isolation"] == "shared"
         attempt = Attempt(workload, timestamp(), log, shared)
         self._attempts[attempt.id] = attempt
+        self._leases.ask(attempt.id)
         self._outgoing.starts.append(
             {
                 "attempt_id": attempt.id,
@@ -98,6 +104,9 @@ class Host:
         if not answer["accepted"]:
             self._drop(attempt)
             return
+        if not self._leases.accept(attempt.id):
+            self._end(attempt, Cause.TERMINATED, "its start was answered only when its lease was over", 0)
+            return
         attempt.accepted = True
         seconds = attempt.workload["execution_timeout_seconds"]
         if seconds is not None:
@@ -109,6 +118,7 @@ class Host:
     def _drop(self, attempt: Attempt) -> None:
         """Forget an attempt that must not run (its start was refused); its code has not begun."""
         del self._attempts[attempt.id]
+        self._leases.forget(attempt.id)
         if attempt.runner is not None:
             attempt.runner.attempt = None
             attempt.runner.stop(Cause.TERMINATED, "", 0)
@@ -126,6 +136,11 @@ class Host:
         attempt = self._attempts.get(attempt_id)
         if attempt is not None:
             self._end(attempt, Cause.TERMINATED, reason, self.grace_seconds)
+
+    def _unrenewed(self, attempt_id: str) -> None:
+        """The executor was not heard in time: another host may take the task over when the lease ends."""
+        reason = f"its lease of {self._config.lease_seconds:g} s was not renewed: the executor did not answer"
+        self._end(self._attempts[attempt_id], Cause.TERMINATED, reason, self._leases.grace_seconds)
 
     def _end(self, attempt: Attempt, cause: Cause, reason: str, grace: float) -> None:
         if attempt.runner is not None:
@@ -168,6 +183,7 @@ class Host:
         attempt.cancel_timers()
         if self._attempts.pop(attempt.id, None) is None:
             return
+        self._leases.forget(attempt.id)
         self._outgoing.finishes.append(report)
         if not self._attempts:
             masking.MASKER.clear()
@@ -208,6 +224,7 @@ class Host:
                     "attempt_id": attempt.id,
                     "task_instance_id": attempt.workload["task_instance_id"],
                     "month": attempt.workload["month"],
+                    "asked_at": self._loop.now(),
                 }
             )
         self._pool.tidy(_IDLE_SECONDS)

@@ -1,11 +1,11 @@
 """What a runner host and an executor say to each other, and what a task child says to its host.
 
 Every message is one frame: four bytes of big-endian length, then UTF-8 JSON. All messages are dicts with a ``kind``.
-The executor sends *orders* to the host: ``run`` (``workloads``), ``answers`` (``items``), ``reply``, ``terminate``
-(``attempt_id``, ``reason``), ``shutdown`` (``reason``); the host sends *reports*: ``hello``, ``starts``, ``finishes``,
-``heartbeats`` (``items`` each), ``request``. Starts, finishes and heartbeats are lists: whatever gathered while the
-last frame was being written goes into the next, and nothing ever waits to fill one (design section 3.5). Each item
-names its attempt; anything that names an older attempt is refused by the server.
+The executor sends *orders* to the host: ``run`` (``workloads``), ``answers``, ``renewed`` (``items`` each), ``reply``,
+``terminate`` (``attempt_id``, ``reason``), ``shutdown`` (``reason``); the host sends *reports*: ``hello``, ``starts``,
+``finishes``, ``heartbeats`` (``items`` each), ``request``. Starts, finishes and heartbeats are lists: whatever gathered
+while the last frame was being written goes into the next, and nothing ever waits to fill one (design section 3.5).
+Each item names its attempt; anything that names an older attempt is refused by the server.
 """
 
 from __future__ import annotations
@@ -120,11 +120,12 @@ class FinishReport(TypedDict):
 
 
 class Heartbeat(TypedDict):
-    """The attempt is alive."""
+    """The attempt is alive. ``asked_at`` is the host's own clock; ``renewed`` gives it back with the attempt's id."""
 
     attempt_id: str
     task_instance_id: int
     month: str
+    asked_at: float
 
 
 class Request(TypedDict):

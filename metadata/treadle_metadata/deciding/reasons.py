@@ -28,6 +28,7 @@ class Reason(StrEnum):
     NOT_DUE = "not_due"
     END_DATE = "end_date"
     NO_MORE_RUNS = "no_more_runs"
+    SCHEDULE_ERROR = "schedule_error"
 
     RUN_LIMIT = "run_limit"
     BACKFILL_PAUSED = "backfill_paused"

@@ -30,6 +30,7 @@ class DagFacts:
     start_date: datetime | None = None
     end_date: datetime | None = None
     next_run_at: datetime | None = None
+    schedule_warning: str | None = None
     run_limit: int = 16
     active_runs: int = 0
     under_way: tuple[str, ...] = ()
@@ -43,12 +44,15 @@ class SchedulerFacts:
     heartbeat_at: datetime | None = None
 
 
-def paused(dag: DagFacts) -> Explanation | None:
-    """Return that the DAG is paused, if it is."""
-    if not dag.is_paused:
-        return None
-    sentence = f"DAG {dag.dag_id!r} is paused: treadle dags unpause {dag.dag_id}"
-    return Explanation(Reason.PAUSED, sentence, Blocker(Kind.DAG, dag.dag_id))
+def stopped(dag: DagFacts) -> Explanation | None:
+    """Return that nothing of the DAG is started, if so: it is gone from its file, or paused."""
+    if not dag.is_active:
+        sentence = f"DAG {dag.dag_id!r} is gone from its file {dag.file}, so nothing of it is started"
+        return Explanation(Reason.DAG_GONE, sentence, Blocker(Kind.DAG_FILE, dag.file))
+    if dag.is_paused:
+        sentence = f"DAG {dag.dag_id!r} is paused: treadle dags unpause {dag.dag_id}"
+        return Explanation(Reason.PAUSED, sentence, Blocker(Kind.DAG, dag.dag_id))
+    return None
 
 
 def broken(dag: DagFacts) -> Explanation | None:
@@ -72,7 +76,7 @@ def no_scheduler(scheduler: SchedulerFacts, now: datetime) -> Explanation | None
 
 def in_the_way(dag: DagFacts, scheduler: SchedulerFacts, now: datetime) -> Explanation | None:
     """Return what a person must put right before the DAG gets its next run, if there is anything."""
-    return _gone(dag) or paused(dag) or broken(dag) or no_scheduler(scheduler, now)
+    return stopped(dag) or broken(dag) or no_scheduler(scheduler, now)
 
 
 def next_run(dag: DagFacts, now: datetime) -> Explanation:
@@ -90,15 +94,10 @@ def next_run(dag: DagFacts, now: datetime) -> Explanation:
     return Explanation(Reason.NEXT_BEAT, sentence)
 
 
-def _gone(dag: DagFacts) -> Explanation | None:
-    if dag.is_active:
-        return None
-    sentence = f"DAG {dag.dag_id!r} is gone from its file {dag.file}, so it gets no new runs"
-    return Explanation(Reason.DAG_GONE, sentence, Blocker(Kind.DAG_FILE, dag.file))
-
-
 def _ended(dag: DagFacts, now: datetime) -> Explanation:
     schedule = f"the schedule {dag.schedule or ''} of DAG {dag.dag_id!r}".replace("  ", " ")
+    if dag.schedule_warning is not None:
+        return Explanation(Reason.SCHEDULE_ERROR, f"{schedule}: {dag.schedule_warning}", Blocker(Kind.DAG, dag.dag_id))
     if dag.end_date is None:
         return Explanation(Reason.NO_MORE_RUNS, f"{schedule} has no further run", Blocker(Kind.DAG, dag.dag_id))
     verb = "ended" if dag.end_date <= now else "has no further run before it ends"

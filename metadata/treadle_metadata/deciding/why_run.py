@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from treadle_metadata.deciding.reasons import Blocker, Explanation, Kind, Reason
-from treadle_metadata.deciding.why_dag import DagFacts, SchedulerFacts, no_scheduler, paused
+from treadle_metadata.deciding.why_dag import DagFacts, SchedulerFacts, no_scheduler, stopped
 from treadle_metadata.deciding.wording import ahead, counted, instant, names
 
 
@@ -51,7 +51,7 @@ def complete(run: RunFacts) -> Explanation:
 
 def queued(dag: DagFacts, run: RunFacts, room: Room, scheduler: SchedulerFacts, now: datetime) -> Explanation:
     """Return why a queued run has not started."""
-    found = paused(dag) or no_scheduler(scheduler, now) or _too_early(run, now) or _backfill_paused(run)
+    found = stopped(dag) or no_scheduler(scheduler, now) or _too_early(run, now) or _backfill_paused(run)
     if found is not None:
         return found
     if room.limit - room.active <= room.before:

@@ -86,11 +86,10 @@ class Waiting:
     weight: int
 
 
-def settled(one: InstanceFacts, upstream: str = "") -> Explanation | None:
-    """Return that the instance has finished or runs at this moment, if so; ``upstream`` is its trigger rule's word."""
+def settled(one: InstanceFacts, cause: str = "") -> Explanation | None:
+    """Return that the instance has finished or runs at this moment, if so; ``cause`` is why it ended as it did."""
     if one.state in _FINISHED:
         when = "" if one.ended_at is None else f" at {instant(one.ended_at)}"
-        cause = one.waiting_for or (upstream if one.try_number == 0 else "")
         sentence = f"{one.name} has ended in state {one.state}{when}{f': {cause}' if cause else ''}"
         return Explanation(Reason.FINISHED, sentence, one.blocker)
     if one.state in (TaskState.RUNNING, TaskState.RESTARTING):
@@ -240,7 +239,7 @@ def handed_over(one: InstanceFacts, executor: str, *, running: int, slots: int, 
     return Explanation(Reason.STARTING, sentence, blocker)
 
 
-def to_retry(one: InstanceFacts, error: str | None, now: datetime) -> Explanation:
+def to_retry(one: InstanceFacts, error: str, now: datetime) -> Explanation:
     """Return when the next try of a failed instance may start; ``error`` is what ended the last one."""
     due = one.next_retry_at
     if due is None or due <= now:

@@ -17,7 +17,7 @@ from treadle.document import loads
 from treadle_metadata import admission, planning
 from treadle_metadata.deciding import why_dag, why_run, why_task
 from treadle_metadata.deciding.graph import Graph, compile_graph
-from treadle_metadata.deciding.limits import Limits, Load
+from treadle_metadata.deciding.limits import Limits
 from treadle_metadata.deciding.past import open_before, watched_tasks
 from treadle_metadata.deciding.readiness import States, verdict_in
 from treadle_metadata.deciding.reasons import Blocker, Explanation, Kind, Reason
@@ -40,7 +40,7 @@ def why_is_dag_not_running(connection: Connection, dag_id: str, *, now: datetime
     Raises:
         NotFoundError: there is no such DAG, and no file with an import error that might define it.
     """
-    dag = facts.dag_facts(connection, dag_id, settings)
+    dag = facts.dag_facts(connection, dag_id, settings, now)
     if dag is None:
         return _unknown_dag(connection, dag_id)
     scheduler = facts.scheduler_facts(connection, now)
@@ -62,7 +62,7 @@ def why_is_run_not_running(
         NotFoundError: there is no such DAG or run.
     """
     run = get_run(connection, dag_id, run_id)
-    dag = _dag_of(connection, run, settings)
+    dag = _dag_of(connection, run, settings, now)
     if run["state"] == RunState.QUEUED:
         return _queued_run(connection, dag, run, now, settings)
     if run["state"] != RunState.RUNNING:
@@ -92,7 +92,7 @@ def why_is_task_not_running(
         NotFoundError: there is no such DAG, run, task or index.
     """
     run = get_run(connection, dag_id, run_id)
-    dag = _dag_of(connection, run, settings)
+    dag = _dag_of(connection, run, settings, now)
     found = facts.instance_rows(connection, run, task_id, map_index)
     if found:
         return _instance(connection, dag, run, found[0], now, settings)
@@ -104,8 +104,8 @@ def why_is_task_not_running(
     raise NotFoundError(f"task instance of run {run_id!r} of DAG {dag_id!r}", _indexed(task_id, map_index))
 
 
-def _dag_of(connection: Connection, run: Row, settings: Settings) -> DagFacts:
-    dag = facts.dag_facts(connection, run["dag_id"], settings)
+def _dag_of(connection: Connection, run: Row, settings: Settings, now: datetime) -> DagFacts:
+    dag = facts.dag_facts(connection, run["dag_id"], settings, now)
     if dag is None:
         raise no_such_dag(connection, run["dag_id"])
     return dag
@@ -150,7 +150,7 @@ def _instance(
     connection: Connection, dag: DagFacts, run: Row, row: Row, now: datetime, settings: Settings
 ) -> Explanation:
     one = facts.instance_facts(row, run["run_id"])
-    settled = why_task.settled(one, _verdict(connection, run, one))
+    settled = why_task.settled(one, _cause(connection, run, row, one))
     if settled is not None:
         return settled
     if run["state"] == RunState.QUEUED:
@@ -158,20 +158,28 @@ def _instance(
     if run["state"] != RunState.RUNNING:
         return why_run.finished(facts.run_facts(run))
     # What is with an executor already starts, paused or not.
-    found = None if one.state == TaskState.QUEUED else why_dag.paused(dag)
+    found = None if one.state == TaskState.QUEUED else why_dag.stopped(dag)
     found = found or why_dag.no_scheduler(facts.scheduler_facts(connection, now), now)
     return found or _by_state(connection, run, row, one, now, settings)
 
 
-def _verdict(connection: Connection, run: Row, one: InstanceFacts) -> str:
-    """Return what the trigger rule says of an instance that ended without a try."""
-    if one.state not in (TaskState.SKIPPED, TaskState.UPSTREAM_FAILED) or one.try_number:
-        return ""
+def _cause(connection: Connection, run: Row, row: Row, one: InstanceFacts) -> str:
+    """Return why an instance ended as it did: the error of its last try, or what its trigger rule says."""
+    if one.waiting_for is not None or one.state not in (TaskState.FAILED, TaskState.SKIPPED, TaskState.UPSTREAM_FAILED):
+        return one.waiting_for or ""
+    if one.try_number:
+        return _error(facts.attempt_facts(connection, row))
     graph = _graph(connection, run["version_id"])
-    if one.task_id not in graph.index:
+    if one.state == TaskState.FAILED or one.task_id not in graph.index:
         return ""
     verdict = verdict_in(graph.nodes[graph.index[one.task_id]], _states(connection, run, graph))
     return verdict.reason if verdict.action in ("skip", "upstream_fail") else ""
+
+
+def _error(attempt: Row) -> str:
+    """Return the error of an attempt as one line."""
+    text = ": ".join(part for part in (attempt["type"], attempt["message"]) if part)
+    return next(iter(text.splitlines()), "")
 
 
 def _by_state(
@@ -185,9 +193,7 @@ def _by_state(
         case TaskState.QUEUED:
             return _queued(connection, row, one, now, settings)
         case TaskState.UP_FOR_RETRY | TaskState.UP_FOR_RESCHEDULE:
-            attempt = facts.attempt_facts(connection, row)
-            error = ": ".join(part for part in (attempt["type"], attempt["message"]) if part)
-            return why_task.to_retry(one, next(iter(error.splitlines()), None), now)
+            return why_task.to_retry(one, _error(facts.attempt_facts(connection, row)), now)
         case _:
             return why_task.deferred(one)
 
@@ -214,18 +220,11 @@ def _scheduled(connection: Connection, row: Row, one: InstanceFacts, settings: S
     *before, mine = facts.scheduled_before(connection, row, settings)
     me = mine.candidate
     limits = Limits(settings.parallelism, admission.pool_slots(connection))
-    refused, first = why_task.held_back(me, before, _load(connection), limits)
+    refused, first = why_task.held_back(me, before, admission.current_load(connection), limits)
     if refused is not None:
         held, total = facts.holders(connection, me, refused.reason)
         return why_task.at_limit(one, me, refused, held, total, first)
     return why_task.admissible(one) if first is None else why_task.behind(one, first, mine.weight)
-
-
-def _load(connection: Connection) -> Load:
-    load = Load()
-    for run, dag_id, task_id, pool, count, slots in admission.active_counts(connection):
-        load.add(dag_run_id=run, dag_id=dag_id, task_id=task_id, pool=pool, slots=slots, count=count)
-    return load
 
 
 def _queued(connection: Connection, row: Row, one: InstanceFacts, now: datetime, settings: Settings) -> Explanation:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from treadle.document import DagDocument, loads
+from treadle.timetables.base import InvalidSchedule
 from treadle.timetables.factory import from_document
 from treadle_metadata.deciding.limits import Candidate
 from treadle_metadata.deciding.reasons import Reason
@@ -31,29 +32,30 @@ def scheduler_facts(connection: Connection, now: datetime) -> SchedulerFacts:
     return SchedulerFacts(is_alive=False) if health is None else SchedulerFacts(health.is_alive, health.heartbeat_at)
 
 
-def dag_facts(connection: Connection, dag_id: str, settings: Settings) -> DagFacts | None:
+def dag_facts(connection: Connection, dag_id: str, settings: Settings, now: datetime) -> DagFacts | None:
     """Return the facts of a DAG, or None if there is none."""
     found = rows(
         connection,
         """
         SELECT dag.*, version.number AS version_number, version.document, error.line AS error_line,
-               error.message AS error_message, active.number AS active_runs, active.names AS under_way
+               error.message AS error_message, warning.message AS schedule_warning, active.number AS active_runs,
+               active.names AS under_way
         FROM dag LEFT JOIN dag_version AS version ON version.id = dag.version_id
         LEFT JOIN import_error AS error ON error.file = dag.file
+        LEFT JOIN dag_warning AS warning ON warning.dag_id = dag.dag_id AND warning.kind = 'schedule'
         CROSS JOIN LATERAL (
             SELECT count(*) AS number, (array_agg(run_id ORDER BY id))[1:3] AS names FROM dag_run
-            WHERE dag_run.dag_id = dag.dag_id AND state IN ('queued', 'running') AND backfill_id IS NULL) AS active
+            WHERE dag_run.dag_id = dag.dag_id AND state IN ('queued', 'running') AND backfill_id IS NULL
+              AND (state = 'running' OR run_after <= %(now)s)) AS active
         WHERE dag.dag_id = %(dag_id)s
         """,
-        {"dag_id": dag_id},
+        {"dag_id": dag_id, "now": now},
     )
     return _dag(found[0], settings) if found else None
 
 
 def _dag(row: Row, settings: Settings) -> DagFacts:
     document = DagDocument(row["dag_id"]) if row["document"] is None else loads(row["document"])
-    limit = row["max_active_runs"] or settings.max_active_runs_per_dag
-    of_timetable = from_document(document.schedule, default_style=settings.cron_style).active_runs_limit
     return DagFacts(
         dag_id=row["dag_id"],
         file=row["file"],
@@ -66,10 +68,21 @@ def _dag(row: Row, settings: Settings) -> DagFacts:
         start_date=_moment(document.start_date),
         end_date=_moment(document.end_date),
         next_run_at=row["next_run_at"],
-        run_limit=limit if of_timetable is None else min(limit, of_timetable),
+        schedule_warning=row["schedule_warning"],
+        run_limit=_run_limit(row, document, settings),
         active_runs=row["active_runs"],
         under_way=tuple(row["under_way"] or ()),
     )
+
+
+def _run_limit(row: Row, document: DagDocument, settings: Settings) -> int:
+    """Return the most runs that the schedule may have under way: the DAG's limit, within its timetable's."""
+    limit: int = row["max_active_runs"] or settings.max_active_runs_per_dag
+    try:
+        of_timetable = from_document(document.schedule, default_style=settings.cron_style).active_runs_limit
+    except InvalidSchedule:
+        return limit
+    return limit if of_timetable is None else min(limit, of_timetable)
 
 
 def error_line(line: int | None, message: str | None) -> str:
@@ -116,7 +129,8 @@ def room_for(connection: Connection, run: Row, settings: Settings, now: datetime
     (found,) = rows(
         connection,
         """
-        SELECT backfill.is_paused, coalesce(backfill.max_active_runs, dag.max_active_runs) AS most,
+        SELECT backfill.is_paused AND backfill.completed_at IS NULL AS is_paused,
+               coalesce(backfill.max_active_runs, dag.max_active_runs) AS most,
                others.active, others.names, others.before
         FROM dag LEFT JOIN backfill ON backfill.id = %(backfill_id)s::bigint CROSS JOIN LATERAL (
             SELECT count(*) FILTER (WHERE state = 'running') AS active,
@@ -220,7 +234,9 @@ def scheduled_before(connection: Connection, row: Row, settings: Settings) -> li
             (SELECT * FROM task_instance AS instance
              WHERE state = 'scheduled'
                AND (-priority_weight, dag_run_id, id) < (-%(weight)s::int, %(run)s::bigint, %(id)s::bigint)
-               AND NOT EXISTS (SELECT FROM dag WHERE dag.dag_id = instance.dag_id AND dag.is_paused)
+               AND NOT EXISTS (
+                   SELECT FROM dag WHERE dag.dag_id = instance.dag_id AND (dag.is_paused OR NOT dag.is_active))
+               AND EXISTS (SELECT FROM dag_run AS own WHERE own.id = instance.dag_run_id AND own.state = 'running')
              ORDER BY priority_weight DESC, dag_run_id, id LIMIT %(most)s)
             UNION ALL
             SELECT * FROM task_instance WHERE id = %(id)s AND month = %(month)s

@@ -16,15 +16,15 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from treadle_metadata import claims
+from treadle_metadata.deciding.graph import Graph
+from treadle_metadata.deciding.past import held_by_past
+from treadle_metadata.deciding.readiness import Decisions, decide
 from treadle_metadata.endings import end_runs
 from treadle_metadata.planning import forget_wakeups, next_wakeup, state_counts
 from treadle_metadata.states import RunState, TaskState
 from treadle_metadata.transitions import instances, runs
 from treadle_scheduler.context import Context, Done
 from treadle_scheduler.expansion import expand
-from treadle_scheduler.graph import Graph
-from treadle_scheduler.past import held_by_past
-from treadle_scheduler.readiness import Decisions, decide
 from treadle_scheduler.time_limits import end_overdue
 
 HELD_ELSEWHERE: Final = timedelta(milliseconds=20)

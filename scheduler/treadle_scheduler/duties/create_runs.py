@@ -17,12 +17,12 @@ from sqlalchemy import Connection
 from treadle.timetables.base import DagRunInfo, DataInterval
 from treadle.timetables.factory import from_document
 from treadle_metadata import claims
+from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.identifiers import month_of
 from treadle_metadata.planning import any_held_back, next_due, plan_next_run, release_run_limits, runs_under_way, warn
 from treadle_metadata.transitions import runs
 from treadle_scheduler.calendar import next_run
 from treadle_scheduler.context import Context, Done
-from treadle_scheduler.graph import Graph
 
 log = logging.getLogger(__name__)
 

@@ -16,12 +16,12 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from treadle_metadata import admission, claims
+from treadle_metadata.deciding.graph import Graph
+from treadle_metadata.deciding.limits import Candidate, Limits, Load, Refusal, admit
 from treadle_metadata.identifiers import new_attempt_id
 from treadle_metadata.transitions import instances
 from treadle_metadata.transitions.instances import Picked
 from treadle_scheduler.context import Context, Done
-from treadle_scheduler.graph import Graph
-from treadle_scheduler.limits import Candidate, Limits, Load, admit
 from treadle_scheduler.retries import retry_delay
 from treadle_scheduler.workloads import log_path, workload
 
@@ -40,7 +40,7 @@ def queue_tasks(context: Context) -> Done:
         handed.clear()
         if not claims.try_admission_lock(connection):
             return Done(0, now + HELD_ELSEWHERE)
-        load = current_load(connection)
+        load = admission.current_load(connection)
         free = context.settings.parallelism - load.total
         if free <= 0:
             return Done()
@@ -53,14 +53,6 @@ def queue_tasks(context: Context) -> Done:
     done = context.database.run(act)
     context.outbox.extend(handed)
     return Done(done.count, done.next_at)
-
-
-def current_load(connection: Connection) -> Load:
-    """Return what is under way in the whole installation."""
-    load = Load()
-    for run, dag_id, task_id, pool, count, slots in admission.active_counts(connection):
-        load.add(dag_run_id=run, dag_id=dag_id, task_id=task_id, pool=pool, slots=slots, count=count)
-    return load
 
 
 def _choose(connection: Connection, context: Context, load: Load, limits: Limits, free: int) -> list[Row]:
@@ -82,7 +74,7 @@ def _choose(connection: Connection, context: Context, load: Load, limits: Limits
     return list(chosen.values())
 
 
-def _note_full(full: admission.Full, order: Sequence[Candidate], refused: Mapping[int, str], load: Load) -> None:
+def _note_full(full: admission.Full, order: Sequence[Candidate], refused: Mapping[int, Refusal], load: Load) -> None:
     """Enter what the refused ones ran into, as widely as it holds: the next round sees past all of it."""
     for one in order:
         if load.runs.get(one.dag_run_id, 0) >= one.run_cap:

@@ -15,11 +15,11 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from treadle_metadata import claims, partitions
+from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.identifiers import month_of
 from treadle_metadata.planning import next_queued_run_due, startable_runs, state_counts
 from treadle_metadata.transitions import instances, runs
 from treadle_scheduler.context import Context, Done
-from treadle_scheduler.graph import Graph
 from treadle_scheduler.time_limits import time_limit
 
 BATCH: Final = 100

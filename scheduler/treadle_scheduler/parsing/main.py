@@ -27,7 +27,9 @@ def run(settings: Settings, *, clock: Clock | None = None) -> None:
     hide_memory()
     logging.getLogger("watchfiles").setLevel(logging.WARNING)
     clock = clock or SystemClock()
-    database = Database(settings.database_url, application_name="treadle dag-processor")
+    database = Database(
+        settings.database_url, application_name="treadle dag-processor", idle_seconds=settings.lease_seconds
+    )
     processor = Processor(database, clock, settings)
 
     def stop(_signal: int, _frame: FrameType | None) -> None:

@@ -71,6 +71,8 @@ class LazyResults(LazySequence):
         return self._page
 
     def __repr__(self) -> str:
+        if self._length is not None and self._length <= PAGE and self._offset == 0:
+            return repr(self.at_hand())
         return f"<results of task {self._question.task_id!r}>"
 
 

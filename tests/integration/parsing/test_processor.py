@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy import Connection
 from tests.support.parsing import Parsed, dag_text, running
 from tests.support.waiting import wait_until
 
+from treadle_metadata import resources
 from treadle_scheduler.parsing import agenda, processor
 
 
@@ -158,6 +161,37 @@ def test_an_unknown_pool_names_file_line_pool_and_the_nearest_one(live: Parsed) 
     )
     assert error["line"] == 6
     assert live.dag("a") is None
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda connection: resources.create_pool(connection, "gpu", 2),
+        lambda connection: resources.set_pool(connection, "gpu", 2),
+        lambda connection: resources.import_pools(connection, {"gpu": {"slots": 2}}),
+    ],
+    ids=["create", "set", "import"],
+)
+def test_a_dag_appears_as_soon_as_its_pool_is_made(live: Parsed, make: Callable[[Connection], object]) -> None:
+    live.write("a.py", dag_text("a").replace('task_id="second"', 'task_id="second", pool="gpu"'))
+    live.wait_for_error("a.py", "names the pool 'gpu'")
+    with live.database.begin() as connection:
+        make(connection)
+    live.wait_for_dag("a")
+    assert live.error("a.py") is None
+
+
+def test_a_pool_is_heard_of_after_the_database_cut_all_connections(live: Parsed) -> None:
+    live.write("a.py", dag_text("a").replace('task_id="second"', 'task_id="second", pool="gpu"'))
+    live.wait_for_error("a.py", "names the pool 'gpu'")
+    with live.database.begin() as connection:
+        resources.create_pool(connection, "gpu", 2)
+        # Ends the listener before it can hear of the pool.
+        connection.exec_driver_sql(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND query LIKE 'LISTEN%%'"
+        )
+    live.wait_for_dag("a")
 
 
 def test_a_dag_with_an_unknown_pool_keeps_its_last_version(live: Parsed) -> None:

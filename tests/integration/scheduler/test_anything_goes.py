@@ -248,5 +248,5 @@ def test_whatever_happens_limits_hold_and_every_run_ends(database: Database, set
 
 
 ANYTHING: Final = settings(
-    max_examples=25, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
+    max_examples=10, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
 )

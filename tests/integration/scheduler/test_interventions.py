@@ -1,4 +1,4 @@
-"""What people do to runs under way: clear, mark, cancel, pause, delete. Nothing hangs, nothing runs against their will."""
+"""What people do to runs under way: clear, mark, cancel, pause, delete. Nothing hangs, nothing starts unasked."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tests.support.holding import hold
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import ScheduleDocument, TaskDocument
-from treadle_metadata import backfills
+from treadle_metadata import backfills, planning
 from treadle_metadata.deciding.reasons import Blocker, Kind, Reason
 from treadle_metadata.errors import NotFoundError
 from treadle_metadata.statements import execute
@@ -210,6 +210,25 @@ def test_a_dag_that_is_gone_from_its_file_is_told(scheduler: TestScheduler, ask:
     scheduler.set_dag("d", is_active=False, is_paused=True)
     found = ask.dag("d")
     assert (found.reason, found.blocked_by) == (Reason.DAG_GONE, Blocker(Kind.DAG_FILE, "d.py"))
+    assert found.sentence == "DAG 'd' is gone from its file d.py, so nothing of it is started"
+
+
+def test_a_queued_run_of_a_dag_that_is_gone_is_told(scheduler: TestScheduler, ask: Asking) -> None:
+    daily(scheduler)
+    run_id = scheduler.trigger("d")
+    scheduler.set_dag("d", is_active=False)
+    scheduler.beats()
+    assert ask.run("d", run_id).reason is Reason.DAG_GONE
+    assert ask.task("d", run_id, "a").reason is Reason.DAG_GONE
+
+
+def test_a_schedule_that_gives_an_error_is_told(scheduler: TestScheduler, ask: Asking) -> None:
+    daily(scheduler, None)
+    with scheduler.database.begin() as connection:
+        planning.warn(connection, "d", "schedule", "The schedule gives no next run", now=scheduler.clock.now())
+    found = ask.dag("d")
+    assert found.reason is Reason.SCHEDULE_ERROR
+    assert found.sentence == "the schedule 0 6 * * * of DAG 'd': The schedule gives no next run"
 
 
 def test_a_file_that_cannot_be_imported_is_told_with_its_line(scheduler: TestScheduler, ask: Asking) -> None:

@@ -225,7 +225,9 @@ def test_a_dead_scheduler_is_told_with_its_last_heartbeat(stopped: TestScheduler
 def test_what_has_ended_is_told_with_its_cause(scheduler: TestScheduler, ask: Asking) -> None:
     scheduler.executor.outcome = failing("a")
     run_id = started(scheduler, task("a"), task("b", "a"))
-    assert ask.task("d", run_id, "a").sentence == "a has ended in state failed at 2026-01-15 12:00 UTC"
+    assert ask.task("d", run_id, "a").sentence == (
+        "a has ended in state failed at 2026-01-15 12:00 UTC: ValueError: no rows"
+    )
     found = ask.task("d", run_id, "b")
     assert found.reason is Reason.FINISHED
     assert found.sentence == (

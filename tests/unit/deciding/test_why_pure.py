@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support import code
 
 from treadle.document import DagDocument, TaskDocument
 from treadle_metadata.deciding import why_dag, why_run, why_task
@@ -140,3 +141,8 @@ def test_an_instance_is_held_back_exactly_when_admission_passes_it_over(
     assert (refused is None and first is None) == (me in admitted)
     if refused is None and first is not None:
         assert first.candidate in admitted
+
+
+def test_the_page_on_why_names_every_reason() -> None:
+    page = (code.ROOT / "docs" / "howto" / "why-is-it-not-running.md").read_text()
+    assert [reason.value for reason in Reason if f"`{reason.value}`" not in page] == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from itertools import zip_longest
 from typing import Any
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from tests.unit.runtime.attempts import Answers, attempt, returned
 
 from treadle import DAG, DagError, SkipTask, XComArg, task
-from treadle.document import ExpandArgument
+from treadle.document import ExpandArgument, dumps, loads
 from treadle.lengths import length_of, results_in
 from treadle.runtime.supervisor import XComQuestion
 from treadle.serialization import document_of
@@ -97,6 +99,7 @@ def test_documents_tell_how_long_a_combination_is() -> None:
     k = ExpandArgument("value", task_id="many", key="k")
     concatenated = ExpandArgument("value", combine="concat", sources=(b, a, k))
     assert argument == ExpandArgument("value", combine="zip_longest", sources=(a, concatenated, a))
+    assert loads(dumps(document_of(dag))) == document_of(dag)
     lengths = {"plain": 2, "many": 3}
     assert length_of(argument, lambda one: lengths[str(one.task_id)]) == 8
     assert length_of(argument, lambda one: None if one.key == "k" else 1) is None
@@ -224,6 +227,28 @@ def test_a_lazy_sequence_can_be_returned_like_a_list(name: str, expected: Callab
     assert returned(result) == [expected(x) for x in range(10_000)]
     assert [one["length"] for one in result.xcoms] == [10_000]
     assert max(answers.found) == 500
+
+
+def test_lazy_sequences_print_copy_and_travel_like_lists() -> None:
+    with DAG("d") as dag:
+
+        @task
+        def many(x: int) -> int:
+            return x
+
+        @task
+        def look(values: Any, doubled: Any) -> Any:
+            copies = [pickle.loads(pickle.dumps(one)) for one in (values, doubled)]
+            copies.append(copy.deepcopy(values))
+            return [repr(values), copies, [type(one).__name__ for one in copies]]
+
+        results = many.expand(x=[1, 2])
+        look(results, results.map(lambda x: 2 * x))
+    assert dag.test().task("look").value == ["[1, 2]", [[1, 2], [2, 4], [1, 2]], ["list"] * 3]
+    long = attempt(joining(), "whole", Counting()).rendered_fields
+    assert long is not None
+    (shown,) = long["op_args"]
+    assert (shown[:2], shown[-1]) == ([0, 1], "... (more)")
 
 
 def test_an_instance_of_a_task_mapped_over_a_long_list_fetches_one_element() -> None:

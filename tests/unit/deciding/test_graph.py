@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.document import DagDocument, TaskDocument
-from treadle_scheduler.graph import compile_graph
+from treadle_metadata.deciding.graph import compile_graph
 
 
 def test_the_weights_of_the_specifications_example() -> None:

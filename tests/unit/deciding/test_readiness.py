@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from treadle.document import DagDocument, ExpandArgument, ExpandDocument, TaskDocument
 from treadle.trigger_rules import TriggerRule, UpstreamCounts, evaluate
+from treadle_metadata.deciding.graph import Graph, compile_graph
+from treadle_metadata.deciding.readiness import decide
 from treadle_metadata.states import FINISHED, RunState, TaskState
-from treadle_scheduler.graph import Graph, compile_graph
-from treadle_scheduler.readiness import decide
 
 FINISHED_NAMES = {state.value for state in FINISHED}
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle_scheduler.limits import Candidate, Limits, Load, admit
+from treadle_metadata.deciding.limits import Candidate, Limits, Load, Refusal, admit
+from treadle_metadata.deciding.reasons import Reason
 
 
 def candidate(number: int, **changes: object) -> Candidate:
@@ -23,27 +24,28 @@ def candidate(number: int, **changes: object) -> Candidate:
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "words", "reason"),
     [
-        ({"pool": "gone"}, "pool 'gone' does not exist"),
-        ({"pool_slots": 5}, "it can never run: it asks for 5 slots of pool 'p', which has 4"),
-        ({"pool_slots": 3}, "pool 'p' has 2 of 4 slots free, it asks for 3"),
-        ({"run_cap": 2}, "its run has 2 active tasks"),
-        ({"task_cap": 2}, "task 't' has 2 active instances, the most that max_active_tis_per_dag"),
-        ({"task_cap_in_run": 2}, "the most that max_active_tis_per_dagrun allows"),
+        ({"pool": "gone"}, "pool 'gone' does not exist", Reason.POOL_MISSING),
+        ({"pool_slots": 5}, "it can never run: it asks for 5 slots of pool 'p', which has 4", Reason.POOL_TOO_SMALL),
+        ({"pool_slots": 3}, "pool 'p' has 2 of 4 slots free, it asks for 3", Reason.POOL),
+        ({"run_cap": 2}, "its run has 2 active tasks", Reason.DAG_CAP),
+        ({"task_cap": 2}, "task 't' has 2 active instances, the most that max_active_tis_per_dag", Reason.TASK_CAP),
+        ({"task_cap_in_run": 2}, "the most that max_active_tis_per_dagrun allows", Reason.TASK_CAP_IN_RUN),
     ],
 )
-def test_a_refusal_names_the_limit(change: dict[str, object], words: str) -> None:
+def test_a_refusal_names_the_limit(change: dict[str, object], words: str, reason: Reason) -> None:
     load = Load()
     load.add(dag_run_id=1, dag_id="d", task_id="t", pool="p", slots=2, count=2)
     admitted, refused = admit([candidate(1, **change)], load, Limits(10, {"p": 4}))
     assert admitted == []
-    assert words in refused[1]
+    assert words in refused[1].sentence
+    assert refused[1].reason is reason
 
 
 def test_parallelism_is_named_when_it_is_reached() -> None:
     _, refused = admit([candidate(1), candidate(2)], Load(), Limits(1, {"p": -1}))
-    assert refused == {2: "the installation's parallelism of 1 is reached"}
+    assert refused == {2: Refusal(Reason.PARALLELISM, "the installation's parallelism of 1 is reached")}
 
 
 @st.composite
