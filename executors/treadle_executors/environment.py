@@ -1,7 +1,7 @@
 """The environment that a runner host is exec'ed with: the user's variables, and nothing secret of ours.
 
-Pure; called by the local executor and the DAG processor. Dropped are all settings of Treadle (except the home folder), whatever libpq reads,
-and any variable, whatever its name, whose value holds one of our secrets.
+Pure; called by the local executor and the DAG processor. Dropped are all settings of Treadle (except the home folder),
+whatever libpq reads, and any variable, whatever its name, whose value holds one of our secrets.
 """
 
 from __future__ import annotations

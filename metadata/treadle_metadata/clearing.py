@@ -18,6 +18,7 @@ from sqlalchemy import Connection
 
 from treadle.document import DagDocument
 from treadle_metadata.connection import RUNS, TERMINATE, WAKE, notify
+from treadle_metadata.deciding.scopes import with_scopes
 from treadle_metadata.errors import InvalidRequestError, shown
 from treadle_metadata.runs import newest_version
 from treadle_metadata.statements import execute, rows
@@ -70,7 +71,10 @@ def clear(
 
 
 def selected_tasks(document: DagDocument, selection: Selection) -> list[str]:
-    """Return the task ids that ``selection`` names, with what is up or down stream of them if it says so."""
+    """Return the task ids that ``selection`` names, with what is up or down stream of them if it says so.
+
+    The setups that these need come along, and those setups' teardowns (case A39).
+    """
     known = [task.task_id for task in document.tasks]
     chosen = set(known if selection.task_ids is None else selection.task_ids)
     unknown = sorted(chosen - set(known))
@@ -91,7 +95,8 @@ def selected_tasks(document: DagDocument, selection: Selection) -> list[str]:
             below[one].append(task.task_id)
     more = _reach(chosen, above) if selection.include_upstream else set()
     more |= _reach(chosen, below) if selection.include_downstream else set()
-    return [task for task in known if task in chosen | more]
+    meant = with_scopes(document, chosen | more)
+    return [task for task in known if task in meant]
 
 
 def _reach(start: Iterable[str], neighbours: Mapping[str, Sequence[str]]) -> set[str]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
 import psycopg
-from sqlalchemy import Connection, create_engine, text
+from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
 
 WAKE: Final = "treadle_wake"
@@ -24,6 +25,9 @@ RUNS: Final = "runs"
 
 TERMINATE: Final = "treadle_terminate"
 """Channel whose payload is the id of an attempt that must end."""
+
+POOLS: Final = "treadle_pools"
+"""Channel that tells DAG processors that pools were made or changed: a DAG refused for one may be fine now."""
 
 RETRIES: Final = 5
 T = TypeVar("T")
@@ -41,17 +45,17 @@ class Database:
         self, url: str, *, pool_size: int = 5, application_name: str = "treadle", idle_seconds: float | None = None
     ) -> None:
         self.url = url
-        connect_args = {"application_name": application_name, "connect_timeout": 10}
-        if idle_seconds is not None:
-            connect_args["options"] = f"-c idle_in_transaction_session_timeout={round(idle_seconds * 1000)}"
         self._libpq_url = url.replace("postgresql+psycopg://", "postgresql://", 1)
         self.engine = create_engine(
             self._libpq_url.replace("postgresql://", "postgresql+psycopg://", 1),
             pool_size=pool_size,
             max_overflow=10,
             pool_pre_ping=False,
-            connect_args=connect_args,
+            connect_args={"application_name": application_name, "connect_timeout": 10},
         )
+        if idle_seconds is not None:
+            limit = f"SET idle_in_transaction_session_timeout = {round(idle_seconds * 1000)}"
+            event.listen(self.engine, "connect", lambda opened, _: _at_once(opened, limit))
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
@@ -74,16 +78,24 @@ class Database:
                 time.sleep(random.uniform(0.001, 0.02) * 2**attempt)
         raise AssertionError("unreachable")
 
-    def listen(self) -> psycopg.Connection[tuple[object, ...]]:
-        """Return a new autocommit connection that listens on both channels; the caller closes it."""
+    def listen(self, channels: Sequence[str] = (WAKE, TERMINATE)) -> psycopg.Connection[tuple[object, ...]]:
+        """Return a new autocommit connection that listens, by default on a scheduler's channels; the caller closes it."""
         connection = psycopg.connect(self._libpq_url, autocommit=True)
-        connection.execute(f"LISTEN {WAKE}")
-        connection.execute(f"LISTEN {TERMINATE}")
+        for channel in channels:
+            connection.execute(f"LISTEN {channel}")
         return connection
 
     def close(self) -> None:
         """Close all pooled connections."""
         self.engine.dispose()
+
+
+def _at_once(opened: DBAPIConnection, statement: str) -> None:
+    """Run a statement on a connection that was just opened."""
+    cursor = opened.cursor()
+    cursor.execute(statement)
+    cursor.close()
+    opened.commit()
 
 
 def notify(connection: Connection, channel: str, payload: str = "") -> None:

@@ -18,7 +18,7 @@ from typing import Final
 
 _TUPLE: Final = '{"$type":"tuple","$value":['
 _PAIRS: Final = '{"$type":"dict","$value":['
-_scan = json.JSONDecoder().scan_once
+_scan = json.JSONDecoder().raw_decode
 
 
 class Elements:

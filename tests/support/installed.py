@@ -26,7 +26,7 @@ from treadle_metadata.clock import SystemClock
 ENDED = ("success", "failed")
 SETTINGS = {
     "TREADLE_PARALLELISM": "8",
-    "TREADLE_PARSE_TIMEOUT_SECONDS": "3",
+    "TREADLE_PARSE_TIMEOUT_SECONDS": "5",
     "TREADLE_PARSE_MEMORY_MB": "512",
     "TREADLE_TERMINATE_GRACE_SECONDS": "0.5",
     "TREADLE_LEASE_RENEWAL_SECONDS": "1",

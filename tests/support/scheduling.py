@@ -97,6 +97,10 @@ class TestScheduler:
         with self.database.begin() as connection:
             connection.execute(update(dag).where(dag.c.dag_id == dag_id).values(columns))
 
+    def all_dags(self) -> list[str]:
+        """Return the ids of all DAGs."""
+        return [row["dag_id"] for row in self._select("SELECT dag_id FROM dag ORDER BY dag_id")]
+
     def versions(self) -> list[int]:
         """Return all version ids."""
         with self.database.begin() as connection:

@@ -142,6 +142,7 @@ def _unknown_pool(dag: ParsedDag, file: ParsedFile, pools: Collection[str]) -> F
             f"{shown(pool)}, which does not exist; {advice} (known pools: {known})",
             line,
             dag_id=dag.dag_id,
+            missing_pool=pool,
         )
     return None
 

@@ -32,6 +32,8 @@ class FileError:
     stacktrace: str = ""
     dag_id: str | None = None
     """None: the whole file failed, and all its DAGs keep their last good version."""
+    missing_pool: str | None = None
+    """The pool that the DAG names and that was not there: once it is made, the file may be fine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from treadle import document as documents
 from treadle.document import DagDocument, TaskDocument
+from treadle_metadata.deciding.scopes import Scopes, scopes_of
 from treadle_metadata.statements import rows
 
 _INT32: Final = 2**31 - 1
@@ -42,10 +43,12 @@ class Graph:
     file_hash: str
     nodes: tuple[Node, ...]
     index: dict[str, int]
-    leaves: tuple[int, ...]
-    """The tasks without downstream: their states make the run's state."""
+    scopes: Scopes
+    """What setups and teardowns add to the waits, and the tasks whose states make the run's state."""
     past_dependent: tuple[int, ...]
     """The tasks that wait for the run before theirs."""
+    skippers: tuple[int, ...]
+    """The tasks whose attempts may name tasks to skip: branches and short circuits."""
 
     @property
     def dag_id(self) -> str:
@@ -68,9 +71,11 @@ def compile_graph(
         Node(position, task, upstream[position], tuple(downstream[position]), weights[position])
         for position, task in enumerate(document.tasks)
     )
-    leaves = tuple(node.index for node in nodes if not node.downstream)
     past_dependent = tuple(node.index for node in nodes if node.task.depends_on_past or node.task.wait_for_downstream)
-    return Graph(document, version_id, version_hash, file, file_hash, nodes, index, leaves, past_dependent)
+    skippers = tuple(node.index for node in nodes if node.task.can_skip)
+    return Graph(
+        document, version_id, version_hash, file, file_hash, nodes, index, scopes_of(document), past_dependent, skippers
+    )
 
 
 def _weights(

@@ -51,11 +51,23 @@ class _Tally:
     upstream_failed: int = 0
     removed: int = 0
 
+    @property
+    def is_done(self) -> bool:
+        """Return whether every instance has ended."""
+        return self.total == self.success + self.failed + self.skipped + self.upstream_failed + self.removed
 
-def decide(graph: Graph, states: Sequence[States], held: Collection[int] = ()) -> Decisions:
+
+Tallies = Sequence[_Tally] | Mapping[int, _Tally]
+"""The tallies of tasks by their index in the graph."""
+
+
+def decide(
+    graph: Graph, states: Sequence[States], held: Collection[int] = (), told_to_skip: Collection[int] = ()
+) -> Decisions:
     """Return what is to be done now in a running run; ``states`` has one entry for each node of ``graph``.
 
     ``held`` names the tasks that wait for the run before (``depends_on_past``): nothing is decided on them.
+    ``told_to_skip`` names those that a branch or short circuit left out: they are skipped whatever their trigger rule.
     """
     decisions = Decisions()
     if graph.document.fail_fast and any(own.get("failed") for own in states):
@@ -66,7 +78,8 @@ def decide(graph: Graph, states: Sequence[States], held: Collection[int] = ()) -
     for node in graph.nodes:
         own = states[node.index]
         if own.get("none") and node.index not in held:
-            own = _decide_node(node, own, tallies, decisions)
+            action = "skip" if node.index in told_to_skip else verdict_on(graph, node, tallies).action
+            own = _enter(action, node, own, decisions)
         tallies.append(_tally(own))
         unfinished += sum(count for state, count in own.items() if state not in _FINISHED)
     if not unfinished:
@@ -76,36 +89,62 @@ def decide(graph: Graph, states: Sequence[States], held: Collection[int] = ()) -
     return decisions
 
 
-def verdict_in(node: Node, states: Sequence[States]) -> Verdict:
-    """Return what the trigger rule of ``node`` says; ``states`` has one entry for each node of its graph."""
-    return verdict_on(node, {one: _tally(states[one]) for one in node.upstream})
+def verdict_in(graph: Graph, node: Node, states: Sequence[States]) -> Verdict:
+    """Return what is to become of ``node``; ``states`` has one entry for each node of its graph."""
+    scopes = graph.scopes
+    seen = {*node.upstream, *scopes.setups_above.get(node.index, ()), *scopes.work_above.get(node.index, ())}
+    return verdict_on(graph, node, {one: _tally(states[one]) for one in seen})
 
 
-def verdict_on(node: Node, tallies: Sequence[_Tally] | Mapping[int, _Tally]) -> Verdict:
-    """Return what the trigger rule of ``node`` says of its upstream tasks."""
+def verdict_on(graph: Graph, node: Node, tallies: Tallies) -> Verdict:
+    """Return what is to become of ``node``: by the setups above it, then by its trigger rule."""
+    return _scope_verdict(graph, node, tallies) or evaluate(node.task.trigger_rule, _counts(graph, node, tallies))
+
+
+def _counts(graph: Graph, node: Node, tallies: Tallies) -> UpstreamCounts:
     above = [tallies[one] for one in node.upstream]
-    success = sum(one.success for one in above)
-    failed = sum(one.failed for one in above)
-    skipped = sum(one.skipped for one in above)
-    upstream_failed = sum(one.upstream_failed for one in above)
-    removed = sum(one.removed for one in above)
-    return evaluate(
-        node.task.trigger_rule,
-        UpstreamCounts(
-            total=sum(one.total for one in above),
-            success=success,
-            failed=failed,
-            skipped=skipped,
-            upstream_failed=upstream_failed,
-            removed=removed,
-            done=success + failed + skipped + upstream_failed + removed,
-        ),
+    counts = UpstreamCounts(
+        total=sum(one.total for one in above),
+        success=sum(one.success for one in above),
+        failed=sum(one.failed for one in above),
+        skipped=sum(one.skipped for one in above),
+        upstream_failed=sum(one.upstream_failed for one in above),
+        removed=sum(one.removed for one in above),
     )
+    counts.done = counts.success + counts.failed + counts.skipped + counts.upstream_failed + counts.removed
+    if node.task.is_teardown:
+        setups = [tallies[one] for one in node.upstream if graph.nodes[one].task.task_id in node.task.setups]
+        counts.setups_total = sum(one.total for one in setups)
+        counts.setups_success = sum(one.success for one in setups)
+        counts.setups_skipped = sum(one.skipped for one in setups)
+        counts.setups_failed = sum(one.failed + one.upstream_failed for one in setups)
+    return counts
 
 
-def _decide_node(node: Node, own: States, tallies: Sequence[_Tally], decisions: Decisions) -> States:
-    """Decide for the undecided instances of one task; return the counts as they stand after the decision."""
-    match verdict_on(node, tallies).action:
+def _scope_verdict(graph: Graph, node: Node, tallies: Tallies) -> Verdict | None:
+    """Return what the scopes of setups say before any trigger rule is asked, or None.
+
+    After a clear, what is directly above may be done while a setup further up runs again (case A39).
+    """
+    for one in graph.scopes.work_above.get(node.index, ()):
+        if not tallies[one].is_done:
+            return Verdict("wait", f"waits for the end of {graph.nodes[one].task.task_id!r}, which its setup serves")
+    setups = [(graph.nodes[one].task.task_id, tallies[one]) for one in graph.scopes.setups_above.get(node.index, ())]
+    for name, setup in setups:
+        if setup.failed or setup.upstream_failed:
+            return Verdict("upstream_fail", f"its setup {name!r} failed")
+    for name, setup in setups:
+        if setup.skipped:
+            return Verdict("skip", f"its setup {name!r} was skipped")
+    for name, setup in setups:
+        if not setup.is_done:
+            return Verdict("wait", f"waits for its setup {name!r}")
+    return None
+
+
+def _enter(action: str, node: Node, own: States, decisions: Decisions) -> States:
+    """Enter what is decided for the undecided instances of one task; return the counts as they stand after it."""
+    match action:
         case "run" if node.task.expand is not None:
             decisions.expand.append(node.index)
             return own
@@ -144,7 +183,9 @@ def _tally(own: States) -> _Tally:
 
 def _outcome(graph: Graph, tallies: Sequence[_Tally]) -> tuple[RunState, str]:
     failed = [
-        graph.nodes[one].task.task_id for one in graph.leaves if tallies[one].failed or tallies[one].upstream_failed
+        graph.nodes[one].task.task_id
+        for one in graph.scopes.deciding
+        if tallies[one].failed or tallies[one].upstream_failed
     ]
     if failed:
         return RunState.FAILED, f"{len(failed)} of the last tasks failed: {', '.join(failed[:5])}"

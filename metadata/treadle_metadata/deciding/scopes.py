@@ -27,6 +27,8 @@ class Scopes:
 def scopes_of(document: DagDocument) -> Scopes:
     """Return the scopes of a DAG, whose tasks stand in topological order."""
     index = {task.task_id: position for position, task in enumerate(document.tasks)}
+    if not any(task.is_setup or task.is_teardown for task in document.tasks):
+        return Scopes({}, {}, _deciding(document.tasks, index))
     above = _above(document.tasks, index)
     setups = {position for position, task in enumerate(document.tasks) if task.is_setup}
     setups_above: dict[int, tuple[int, ...]] = {}

@@ -119,15 +119,19 @@ def not_in_version(one: InstanceFacts, number: int) -> Explanation:
 def undecided(one: InstanceFacts, graph: Graph, states: Sequence[States]) -> Explanation:
     """Return what the trigger rule says of an instance that is not decided upon yet."""
     node = graph.nodes[graph.index[one.task_id]]
-    verdict = verdict_in(node, states)
+    verdict = verdict_in(graph, node, states)
     if verdict.action != "wait":
         sentence = f"nothing holds {one.name}: it is decided at the scheduler's next beat ({verdict.reason})"
         return Explanation(Reason.NEXT_BEAT, sentence)
-    waits_for = [(graph.nodes[above].task.task_id, states[above]) for above in node.upstream if _is_open(states[above])]
+    scopes = graph.scopes
+    above = dict.fromkeys(
+        (*node.upstream, *scopes.setups_above.get(node.index, ()), *scopes.work_above.get(node.index, ()))
+    )
+    waits_for = [(graph.nodes[index].task.task_id, states[index]) for index in above if _is_open(states[index])]
     shown = names([_standing(name, counts) for name, counts in waits_for])
     sentence = f"{one.name} {verdict.reason}; unfinished: {shown}"
-    first = instance_id(one.dag_id, one.run_id, waits_for[0][0]) if waits_for else ""
-    return Explanation(Reason.TRIGGER_RULE, sentence, Blocker(Kind.TASK_INSTANCE, first) if waits_for else None)
+    first = instance_id(one.dag_id, one.run_id, waits_for[0][0])
+    return Explanation(Reason.TRIGGER_RULE, sentence, Blocker(Kind.TASK_INSTANCE, first))
 
 
 def _is_open(states: States) -> bool:

@@ -172,7 +172,7 @@ def _cause(connection: Connection, run: Row, row: Row, one: InstanceFacts) -> st
     graph = _graph(connection, run["version_id"])
     if one.state == TaskState.FAILED or one.task_id not in graph.index:
         return ""
-    verdict = verdict_in(graph.nodes[graph.index[one.task_id]], _states(connection, run, graph))
+    verdict = verdict_in(graph, graph.nodes[graph.index[one.task_id]], _states(connection, run, graph))
     return verdict.reason if verdict.action in ("skip", "upstream_fail") else ""
 
 

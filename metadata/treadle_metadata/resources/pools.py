@@ -1,4 +1,7 @@
-"""Pools: how many slots tasks of a kind may take together. ``default_pool`` is always there."""
+"""Pools: how many slots tasks of a kind may take together. ``default_pool`` is always there.
+
+Making or changing one tells the DAG processors, which read the files again that were refused for a pool.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from treadle_metadata.connection import POOLS, notify
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
 from treadle_metadata.resources.names import checked_name, checked_text
 from treadle_metadata.statements import execute, rows, tuples
@@ -40,6 +44,7 @@ def create_pool(
     """
     if execute(connection, _INSERT, _checked(name, slots, description, include_deferred)) == 0:
         raise ConflictError(f"pool {shown(name)} exists already")
+    notify(connection, POOLS)
 
 
 def set_pool(
@@ -51,6 +56,7 @@ def set_pool(
         InvalidRequestError: the name or the number of slots cannot be used.
     """
     execute(connection, _SET, _checked(name, slots, description, include_deferred))
+    notify(connection, POOLS)
 
 
 def delete_pool(connection: Connection, name: str) -> None:

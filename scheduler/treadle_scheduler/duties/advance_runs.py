@@ -16,6 +16,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from treadle_metadata import claims
+from treadle_metadata.branches import told_to_skip
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.deciding.past import held_by_past
 from treadle_metadata.deciding.readiness import Decisions, decide
@@ -61,12 +62,14 @@ def _advance(
     instances.schedule_due_retries(connection, ids, month=month, now=now)
     counts = state_counts(connection, ids, month=month)
     held = held_by_past(connection, open_runs, graphs)
+    left_out = told_to_skip(connection, open_runs, graphs, month=month)
     decided = []
     for run in open_runs:
         graph = graphs[run["version_id"]]
         of_run = counts.get(run["id"], {})
         states = [of_run.get(node.task.task_id, {}) for node in graph.nodes]
-        decided.append((run, graph, decide(graph, states, held.get(run["id"], frozenset()))))
+        of_past, of_branches = held.get(run["id"], frozenset()), left_out.get(run["id"], frozenset())
+        decided.append((run, graph, decide(graph, states, of_past, of_branches)))
     _write(connection, decided, month, now)
     runs.wake_following(connection, [run["id"] for run, graph, _ in decided if graph.past_dependent], now=now)
     return len(woken) - len(open_runs) + sum(bool(what.finish or what.give_up) for _, _, what in decided)

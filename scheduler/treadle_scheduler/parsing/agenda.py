@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import heapq
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from treadle_metadata.catalog import Catalog, FileState
+from treadle_metadata.catalog import Catalog, FileError, FileState
 from treadle_scheduler.parsing.inputs import state_of
 from treadle_scheduler.parsing.listing import Seen, may_define_dags, read_file
 
@@ -42,6 +42,8 @@ class Known:
     running: bool = False
     again: bool = False
     """It changed while it was being parsed."""
+    needs_pool: bool = False
+    """A DAG of it was refused since there was no such pool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class Agenda:
         """Python files without DAGs, as they were seen."""
         self._queue: list[tuple[int, str]] = []
         self._queued: set[str] = set()
+        self._pools_at = -INPUTS_SECONDS
+        """When pools were last heard to have changed, in monotonic seconds."""
         names = catalog.files.keys() | catalog.digests.keys() | catalog.failing
         self._known = {
             name: Known(
@@ -169,25 +173,51 @@ class Agenda:
             return False
         known.running = False
         known.state, known.parsed_at, known.seconds = state, now, seconds
-        known.failures = known.failures + 1 if failed else 0
-        known.retry_at = now + self._wait(known.failures) if failed else None
+        known.needs_pool = False
+        known.retry_at = None
+        if failed:
+            self._failed(known, now)
         if known.again:
             self._add(name, state.mtime_ns, known)
         return True
 
-    def stored(self, digests: Mapping[str, Mapping[str, str]], failing: Iterable[str], now: float) -> None:
-        """A batch is in the database: remember its digests, and the files that were refused there."""
-        for name, found in digests.items():
-            if name in self._known:
-                self._known[name].digests = found
-        for name in failing:
-            known = self._known.get(name)
-            if known is not None and known.retry_at is None:
-                known.failures += 1
-                known.retry_at = now + self._wait(known.failures)
+    def stored(
+        self, digests: Mapping[str, Mapping[str, str]], errors: Mapping[str, Sequence[FileError]], now: float
+    ) -> bool:
+        """A batch is in the database: remember its digests, and the files that were refused there.
 
-    def _wait(self, failures: int) -> float:
-        return min(LONGEST_WAIT_SECONDS, self._retry_seconds * 2.0 ** min(failures - 1, 20))
+        Return whether one of those is due at once: its pool may have been made while it was on its way.
+        """
+        for name, digests_of_file in digests.items():
+            known = self._known.get(name)
+            if known is not None:
+                known.digests = digests_of_file
+                if name not in errors:
+                    known.failures = 0
+        due = False
+        for name, errors_of_file in errors.items():
+            known = self._known.get(name)
+            if known is None:
+                continue
+            if known.retry_at is None:
+                self._failed(known, now)
+            known.needs_pool = any(one.missing_pool is not None for one in errors_of_file)
+            if known.needs_pool and known.parsed_at <= self._pools_at:
+                known.retry_at = 0.0
+                due = True
+        return due
+
+    def _failed(self, known: Known, now: float) -> None:
+        known.failures += 1
+        wait = self._retry_seconds * 2.0 ** min(known.failures - 1, 20)
+        known.retry_at = now + min(LONGEST_WAIT_SECONDS, wait)
+
+    def pools_changed(self, now: float) -> None:
+        """Let files that were refused for a missing pool be tried at the next listing, however long they take."""
+        self._pools_at = now
+        for known in self._known.values():
+            if known.needs_pool:
+                known.retry_at = 0.0
 
     def retry_failed(self) -> None:
         """Let failed files be tried at the next listing: something changed that may have mended them."""

@@ -1,19 +1,15 @@
 """The parse children: at most so many at once, each forked from the zygote, each watched to its end.
 
 The daemon asks for the next file whenever a child has ended. A child that overruns its time or starts too many
-processes is killed with its process group. If the zygote itself dies, another is started and its files are tried again.
+processes is killed with its process group. If the zygote itself dies, its files are tried again with the next one.
 """
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import logging
-import os
 import signal
-import socket
-import subprocess
-import sys
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -21,8 +17,8 @@ from treadle_scheduler.parsing.config import ParseConfig
 from treadle_scheduler.parsing.failures import Cause
 from treadle_scheduler.parsing.isolation import sizes_of_trees
 from treadle_scheduler.parsing.job import Job
+from treadle_scheduler.parsing.zygote_process import ZygoteProcess
 from treadle_worker.event_loop import EventLoop
-from treadle_worker.fork_server import ForkServer
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +29,6 @@ GRACE_SECONDS: Final = 1.0
 """How much later than the child's own watchdog the pool kills it."""
 
 _COUNT_SECONDS: Final = 0.1
-_SECONDS_TO_END: Final = 3.0
 _TRIES: Final = 2
 
 NextFile = Callable[[], tuple[str, Mapping[str, str]] | None]
@@ -54,27 +49,35 @@ class Pool:
     ) -> None:
         self._loop = loop
         self._config = config
-        # With one hash seed for all children, a set of texts has one order (cases B11, G3).
-        self._environment = {**environment, "PYTHONHASHSEED": "0"}
         self._most = most
         self._next_file = next_file
         self._on_end = on_end
         self._numbers = itertools.count(1)
         self._jobs: dict[int, Job] = {}
+        self._waiting: deque[str] = deque()
+        """Files to be tried again, before others."""
         self._tried: dict[str, int] = {}
         self._counting = False
         self._closed = False
-        self._start_zygote()
+        self._zygote = ZygoteProcess(
+            loop,
+            config,
+            # With one hash seed for all children, a set of texts has one order (cases B11, G3).
+            {**environment, "PYTHONHASHSEED": "0"},
+            on_report=self._heard,
+            on_lost=self._lost,
+            on_restarted=self.feed,
+        )
 
     @property
     def busy(self) -> int:
-        """How many files are being parsed."""
-        return len(self._jobs)
+        """How many files are being parsed, or are to be parsed again."""
+        return len(self._jobs) + len(self._waiting)
 
     def feed(self) -> None:
         """Start children for as many files as there is room for."""
-        while len(self._jobs) < self._most and not self._closed:
-            following = self._next_file()
+        while len(self._jobs) < self._most and self._zygote.running and not self._closed:
+            following = (self._waiting.popleft(), {}) if self._waiting else self._next_file()
             if following is None:
                 return
             self._begin(*following)
@@ -86,23 +89,12 @@ class Pool:
             job.kill(Cause.TIMEOUT)
             job.close()
         self._jobs.clear()
-        self._server.close()
-        _wait_for(self._process)
-
-    def _start_zygote(self) -> None:
-        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            fd = theirs.fileno()
-            command = [sys.executable, "-P", "-m", "treadle_scheduler.parsing.zygote", str(fd), self._config.to_text()]
-            self._process = subprocess.Popen(
-                command, pass_fds=(fd,), env=self._environment, stdin=subprocess.DEVNULL, start_new_session=True
-            )
-        self._server = ForkServer(self._loop, mine, self._heard, self._zygote_ended)
+        self._zygote.close()
 
     def _begin(self, file: str, known: Mapping[str, str]) -> None:
         job = Job(self._loop, next(self._numbers), file, known)
         self._jobs[job.number] = job
-        self._server.order({"do": "child", "spawn": job.number}, job.descriptors)
+        self._zygote.order(job.number, job.descriptors)
 
     def _heard(self, report: dict[str, Any]) -> None:
         if "spawned" in report:
@@ -151,30 +143,18 @@ class Pool:
         if self._jobs.pop(job.number, None) is None or self._closed:
             return
         job.close()
-        self._begin(job.file, {})
+        self._waiting.append(job.file)
+        self.feed()
 
-    def _zygote_ended(self) -> None:
-        """Start another zygote; a file that was being parsed when two of them died has an error."""
-        if self._closed:
-            return
-        _wait_for(self._process)
-        log.error("the parse zygote ended (exit code %s); starting another", self._process.returncode)
+    def _lost(self) -> None:
+        """The zygote has ended; a file that was being parsed when two of them did has an error."""
         jobs, self._jobs = list(self._jobs.values()), {}
-        self._start_zygote()
         for job in jobs:
-            tried = self._tried[job.file] = self._tried.get(job.file, 0) + 1
+            # A file whose child was not forked yet has no part in it.
+            tried = self._tried[job.file] = self._tried.get(job.file, 0) + (job.pid is not None)
             if tried < _TRIES:
                 job.close()
-                self._begin(job.file, {})
+                self._waiting.append(job.file)
             else:
                 job.status = signal.SIGKILL
                 self._end(job)
-
-
-def _wait_for(process: subprocess.Popen[bytes]) -> None:
-    try:
-        process.wait(_SECONDS_TO_END)
-    except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()

@@ -19,6 +19,7 @@ from treadle_metadata.settings import Settings
 from treadle_scheduler.parsing.agenda import INPUTS_SECONDS, Agenda
 from treadle_scheduler.parsing.config import ParseConfig
 from treadle_scheduler.parsing.failures import Limits
+from treadle_scheduler.parsing.hearing import Listener
 from treadle_scheduler.parsing.job import Job
 from treadle_scheduler.parsing.listing import list_files
 from treadle_scheduler.parsing.mailbox import Mailbox
@@ -64,6 +65,7 @@ class Processor:
             database, clock, settings, lambda outcome: self._mailbox.post(lambda: self._stored(outcome))
         )
         self._watcher = Watcher(self._folder, lambda paths: self._mailbox.post(lambda: self._changed(paths)))
+        self._listener = Listener(database, lambda: self._mailbox.post(self._pools_changed))
         self._missing = False
         self._looks_again = False
 
@@ -78,10 +80,12 @@ class Processor:
             self._storer.start()
             self._list()
             self._watcher.start()
+            self._listener.start()
             self._loop.later(self._settings.rescan_seconds, self._rescan)
             self._loop.run()
         finally:
             self._watcher.stop()
+            self._listener.stop()
             self._pool.close()
             self._storer.stop(SECONDS_TO_STORE_AT_END)
             self._mailbox.close()
@@ -101,6 +105,10 @@ class Processor:
             self._agenda.retry_failed()
         if relevant or not paths:
             self._list()
+
+    def _pools_changed(self) -> None:
+        self._agenda.pools_changed(self._loop.now())
+        self._list()
 
     def _list(self) -> None:
         listing = list_files(self._folder)
@@ -142,11 +150,12 @@ class Processor:
             self._storer.add(found, last=not self._pool.busy and not len(self._agenda))
 
     def _stored(self, outcome: Outcome) -> None:
-        self._agenda.stored(outcome.digests, outcome.errors, self._loop.now())
+        due = self._agenda.stored(outcome.digests, outcome.errors, self._loop.now())
         if outcome.new_versions:
-            log.info("%d new DAG versions", outcome.new_versions)
+            log.info("%d new DAG version%s", outcome.new_versions, "" if outcome.new_versions == 1 else "s")
         if outcome.deactivated:
             log.info("DAGs that are no more: %s", ", ".join(sorted(outcome.deactivated)[:20]))
             # An id that two files claimed may be free now.
             self._agenda.retry_failed()
+        if due or outcome.deactivated:
             self._list()

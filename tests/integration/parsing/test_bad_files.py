@@ -6,11 +6,13 @@ import os
 import signal
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.support.parsing import Parsed, dag_text, running
 from tests.support.waiting import wait_until
 
+from treadle_scheduler.parsing import zygote_process
 from treadle_worker.system import children_of
 
 HEAD = "import os, signal, subprocess, sys, time\nfrom treadle import DAG\n"
@@ -34,7 +36,7 @@ BAD: Mapping[str, tuple[str, str, int | None]] = {
     "sysexit.py": ("sys.exit('enough')\n", "sys.exit('enough')", 3),
     "talks.py": ("for fd in range(3, 30):\n    try:\n        os.write(fd, b'x' * 99)\n    except OSError:\n"
                  "        pass\nos._exit(0)\n", "talks.py", None),
-    "noise.py": ("for _ in range(1000):\n    os.write(1, b'noise' * 20_000)\nraise ValueError('after noise')\n",
+    "noise.py": ("for _ in range(200):\n    os.write(1, b'noise' * 20_000)\nraise ValueError('after noise')\n",
                  "after noise", 5),
     "long_id.py": ("DAG('a' * 10_000)\n", "10000 characters", 3),
     "nul_id.py": ("DAG('a\\0b')\n", "\\x00", 3),
@@ -134,6 +136,33 @@ def test_a_zygote_that_is_killed_is_replaced(live: Parsed) -> None:
     os.kill(zygote, signal.SIGKILL)
     live.write("a.py", dag_text("a", "description='new'"))
     live.wait_for_dag("a", description="new")
+
+
+def test_a_zygote_that_cannot_start_is_started_again_after_ever_longer_waits(
+    parsed: Parsed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(zygote_process, "FIRST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(zygote_process, "LONGEST_WAIT_SECONDS", 0.04)
+    broken = tmp_path / "half an upgrade" / "treadle"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text("raise ImportError('half an upgrade')\n")
+    parsed.write("a.py", dag_text("a"))
+
+    def told() -> list[str]:
+        return [record.getMessage() for record in caplog.records if "zygote" in record.getMessage()]
+
+    with running(parsed, {"PYTHONPATH": str(broken.parent)}):
+        wait_until(lambda: len(told()) >= 4)
+        # Other parts go on meanwhile.
+        path = parsed.write("b.py", dag_text("b"))
+        broken.rename(broken.with_name("mended"))
+        parsed.wait_for_dag("a")
+        parsed.wait_for_dag("b")
+        path.unlink()
+        parsed.wait_for_dag("b", is_active=False)
+    assert [line.rpartition(" in ")[2] for line in told()[:4]] == ["0.01 s", "0.02 s", "0.04 s", "0.04 s"]
+    assert told()[0].startswith("the parse zygote ended (exit code 1: ImportError: half an upgrade)")
+    assert parsed.select("SELECT * FROM import_error") == []
 
 
 def _is_zygote(pid: int) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable
 
@@ -53,3 +55,19 @@ def test_code_whose_lease_is_renewed_goes_on_beyond_the_first_lease(make_rig: Ca
     began = time.monotonic()
     wait_until(lambda: time.monotonic() > began + 2 * LEASE_SECONDS)
     assert workload["attempt_id"] not in rig.execution.finishes
+
+
+def test_a_host_that_was_stopped_itself_ends_what_has_expired_when_it_goes_on(make_rig: Callable[..., Rig]) -> None:
+    rig = make_rig(lease_seconds=LEASE_SECONDS, lease_renewal_seconds=LEASE_SECONDS / 4)
+    rig.dag(TASKS)
+    workload = rig.queue("hold")
+    wait_until((rig.home / "holding").exists)
+    host = rig.executor.host_pid
+    assert host is not None
+    os.kill(host, signal.SIGSTOP)
+    began = time.monotonic()
+    wait_until(lambda: time.monotonic() > began + 1.5 * LEASE_SECONDS)
+    os.kill(host, signal.SIGCONT)
+    finish = rig.end_of(workload)
+    assert finish["error"] is not None
+    assert finish["error"]["kind"] == "terminated"

@@ -19,7 +19,7 @@ def test_the_weights_of_the_specifications_example() -> None:
     )
     graph = compile_graph(DagDocument("d", tasks=tasks))
     assert {node.task.task_id: node.weight for node in graph.nodes} == {"A": 3, "D": 3, "B": 2, "C": 1}
-    assert graph.leaves == (3,)
+    assert graph.scopes.deciding == (3,)
 
 
 @st.composite

@@ -60,7 +60,7 @@ def slow_decide(graph: Graph, instances: list[list[str]]) -> tuple[dict[str, str
                 changed = True
     everything = [state for states in now for state in states]
     if all(state in FINISHED_NAMES for state in everything):
-        last = [state for one in graph.leaves for state in now[one]]
+        last = [state for one in graph.scopes.deciding for state in now[one]]
         return moved, "failed" if {"failed", "upstream_failed"} & set(last) else "success"
     if not moved and all(state in FINISHED_NAMES | {"none"} for state in everything):
         return moved, "failed"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from treadle_metadata.catalog import Catalog, FileState
+from treadle_metadata.catalog import Catalog, FileError, FileState
 from treadle_scheduler.parsing.agenda import Agenda, inputs_of
 from treadle_scheduler.parsing.child import Answer, parse
 from treadle_scheduler.parsing.config import ParseConfig
@@ -138,6 +138,49 @@ def test_a_failed_file_that_takes_long_waits_for_its_time(folder: Folder) -> Non
     folder.look()
     folder.agenda.retry_failed()
     assert folder.look() == []
+
+
+def _refused(file: str) -> dict[str, list[FileError]]:
+    return {file: [FileError("names the pool 'gpu'", dag_id="d", missing_pool="gpu")]}
+
+
+def test_a_file_refused_for_a_pool_is_due_when_pools_change_however_long_it_takes(folder: Folder) -> None:
+    folder.write("a.py")
+    folder.write("b.py")
+    folder.seconds = 30.0
+    folder.look()
+    assert not folder.agenda.stored({}, _refused("a.py"), folder.now)
+    assert folder.look() == []
+    folder.agenda.pools_changed(folder.now)
+    assert folder.look() == ["a.py"]
+    assert folder.look() == []
+
+
+def test_a_pool_made_while_a_file_is_on_its_way_to_the_database_is_not_missed(folder: Folder) -> None:
+    folder.write("a.py")
+    folder.look()
+    folder.agenda.pools_changed(folder.now)
+    assert folder.agenda.stored({}, _refused("a.py"), folder.now)
+    assert folder.look() == ["a.py"]
+    # What was parsed after the news was judged with it: no second time.
+    assert not folder.agenda.stored({}, _refused("a.py"), folder.now)
+    assert folder.look() == []
+
+
+def test_a_file_that_the_database_keeps_refusing_is_tried_again_after_ever_longer_waits(folder: Folder) -> None:
+    folder.write("a.py")
+    folder.look()
+    for wait in (60, 120, 240):
+        folder.agenda.stored({}, _refused("a.py"), folder.now)
+        folder.now += wait - 2
+        assert folder.look() == []
+        assert folder.look() == ["a.py"]
+    folder.agenda.stored({"a.py": {"d": "1"}}, {}, folder.now)
+    folder.now += 10_000
+    assert folder.look() == []
+    folder.agenda.stored({}, _refused("a.py"), folder.now)
+    folder.now += 60
+    assert folder.look() == ["a.py"]
 
 
 def test_a_file_whose_own_parse_changes_what_it_reads_is_not_parsed_without_end(folder: Folder) -> None:
