@@ -6,14 +6,16 @@ When a cleared mapping is expanded again, it grows by new instances and shrinks 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from math import prod
 from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle.document import ExpandArgument
+from treadle.document import ExpandArgument, TaskDocument
+from treadle.expansion import indexes_of
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.planning import explain, mapped_length
 from treadle_metadata.states import TaskState
@@ -31,19 +33,14 @@ def expand(
     task = graph.nodes[node_index].task
     pair = (run["id"], task.task_id)
     arguments = task.expand.arguments if task.expand else ()
-    lengths = [_length(connection, run, graph, one, month) for one in arguments]
-    missing = [one for one, length in zip(arguments, lengths, strict=True) if length is None]
-    if missing:
-        reason = (
-            f"cannot expand {task.task_id!r}: task {missing[0].task_id!r} pushed no list or dict as "
-            f"XCom {missing[0].key!r}"
-        )
-        _fail(connection, pair, reason, month, now)
+    try:
+        total = prod(Lengths(connection, run["id"], graph, month).of(one) for one in arguments)
+    except NothingToMap as error:
+        _fail(connection, pair, f"cannot expand {task.task_id!r}: {error}", month, now)
         return
-    total = prod(length for length in lengths if length is not None)
     if total > MOST_INSTANCES:
-        _fail(connection, pair, f"cannot expand {task.task_id!r} to {total} instances, the most is {MOST_INSTANCES}",
-              month, now)  # fmt: skip
+        reason = f"cannot expand {task.task_id!r} to {total} instances, the most is {MOST_INSTANCES}"
+        _fail(connection, pair, reason, month, now)
         return
     if total == 0:
         instances.keep_placeholder(connection, *pair, month=month, now=now)
@@ -64,13 +61,67 @@ def _fail(connection: Connection, pair: tuple[int, str], reason: str, month: dat
     runs.wake(connection, [(pair[0], now)])
 
 
-def _length(
-    connection: Connection, run: Mapping[str, Any], graph: Graph, argument: ExpandArgument, month: date
-) -> int | None:
-    if argument.task_id is None:
-        return argument.length
-    length = mapped_length(connection, run["id"], argument.task_id, argument.key, month=month)
-    above = graph.index.get(argument.task_id)
-    if length is None and above is not None and graph.nodes[above].task.expand is not None:
-        return 0  # a mapping over nothing has handed on nothing (case A36)
-    return length
+class NothingToMap(Exception):
+    """A task above handed on nothing that can be mapped over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How many items the mapped arguments of one run's tasks have."""
+
+    connection: Connection
+    dag_run_id: int
+    graph: Graph
+    month: date
+
+    def of(self, argument: ExpandArgument) -> int:
+        """Return the number of items of one mapped argument.
+
+        Raises:
+            NothingToMap: a task above pushed no list or dict.
+        """
+        if argument.combine is not None:
+            return _COMBINED[argument.combine]([self.of(one) for one in argument.sources])
+        if argument.task_id is None:
+            return argument.length or 0
+        length = mapped_length(self.connection, self.dag_run_id, argument.task_id, argument.key, month=self.month)
+        if length is not None:
+            return length
+        above = self.graph.index.get(argument.task_id)
+        if above is not None and self.graph.nodes[above].task.expand is not None:
+            return 0  # a mapping over nothing has handed on nothing (case A36)
+        raise NothingToMap(f"task {argument.task_id!r} pushed no list or dict as XCom {argument.key!r}")
+
+
+class Items:
+    """Which items of their mapped arguments instances get; the lengths of a run's task are looked up once."""
+
+    def __init__(self, connection: Connection, month: date) -> None:
+        self._connection = connection
+        self._month = month
+        self._known: dict[tuple[int, str], list[int] | None] = {}
+
+    def of(self, dag_run_id: int, graph: Graph, task: TaskDocument, map_index: int) -> list[int] | None:
+        """Return one index for each mapped argument; None if the task is not mapped or cannot be any more.
+
+        The worker then finds out for itself, and tells in the log why it cannot.
+        """
+        if task.expand is None:
+            return None
+        if len(task.expand.arguments) == 1:
+            return [map_index]
+        key = (dag_run_id, task.task_id)
+        if key not in self._known:
+            self._known[key] = self._lengths(dag_run_id, graph, task.expand.arguments)
+        lengths = self._known[key]
+        return None if lengths is None or 0 in lengths else indexes_of(map_index, lengths)
+
+    def _lengths(self, dag_run_id: int, graph: Graph, arguments: Sequence[ExpandArgument]) -> list[int] | None:
+        lengths = Lengths(self._connection, dag_run_id, graph, self._month)
+        try:
+            return [lengths.of(one) for one in arguments]
+        except NothingToMap:
+            return None
+
+
+_COMBINED: Final[Mapping[str, Callable[[list[int]], int]]] = {"zip": min, "zip_longest": max, "concat": sum}

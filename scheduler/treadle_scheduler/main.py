@@ -59,8 +59,8 @@ def _executors(settings: Settings, database: Database) -> Mapping[str, Executor]
 
 
 def _prepare(database: Database, settings: Settings) -> None:
-    with database.begin() as connection:
-        recording.set_recording(connection, on=settings.record_transitions)
+    # Making the triggers locks whole tables, so it may meet a deadlock with schedulers that are at work.
+    database.run(lambda connection: recording.set_recording(connection, on=settings.record_transitions))
 
 
 def _stop_on_signals(loop: Loop) -> None:

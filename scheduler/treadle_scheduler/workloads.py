@@ -17,10 +17,10 @@ def log_path(dag_id: str, run_id: str, task_id: str, map_index: int, try_number:
     return f"{dag_id}/{run_id}/{task_id}/{index}attempt={try_number}.jsonl"
 
 
-def workload(row: Mapping[str, Any], picked: Picked, graph: Graph) -> Workload:
+def workload(row: Mapping[str, Any], picked: Picked, graph: Graph, expand_index: list[int] | None = None) -> Workload:
     """Return the workload of a picked instance; ``row`` joins the instance with its run."""
     task = graph.nodes[graph.index[row["task_id"]]].task
-    return Workload(
+    made = Workload(
         attempt_id=str(picked.attempt_id),
         task_instance_id=row["id"],
         month=row["month"].isoformat(),
@@ -40,6 +40,9 @@ def workload(row: Mapping[str, Any], picked: Picked, graph: Graph) -> Workload:
         log_path=picked.log_path,
         run=_facts(row),
     )
+    if expand_index is not None:
+        made["expand_index"] = expand_index
+    return made
 
 
 def _facts(row: Mapping[str, Any]) -> RunFacts:

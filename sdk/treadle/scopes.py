@@ -105,9 +105,10 @@ def deciding_leaves(tasks: Iterable[ScopedTask], upstream: Edges) -> list[str]:
     """Return the tasks whose ends decide the state of a run, in the order of ``tasks``.
 
     They are the tasks that none waits for. A teardown does not count, neither as one that waits nor as a leaf, unless
-    it has ``on_failure_fail_dagrun``.
+    it has ``on_failure_fail_dagrun``; of a graph of nothing but such teardowns, all count.
     """
     known = list(tasks)
     passed_over = {task.task_id for task in known if task.is_teardown and not task.on_failure_fail_dagrun}
     waited_for = {tail for head, tails in upstream.items() if head not in passed_over for tail in tails}
-    return [task.task_id for task in known if task.task_id not in waited_for and task.task_id not in passed_over]
+    left_out = waited_for | passed_over
+    return [task.task_id for task in known if task.task_id not in left_out] or [task.task_id for task in known]

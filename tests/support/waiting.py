@@ -10,7 +10,7 @@ T = TypeVar("T")
 INTERVAL_SECONDS = 0.002
 
 
-def wait_until(condition: Callable[[], T], timeout: float = 10.0) -> T:
+def wait_until(condition: Callable[[], T | None], timeout: float = 10.0) -> T:
     """Return the first true result of ``condition``; fail when there is none within ``timeout`` seconds."""
     end = time.monotonic() + timeout
     interval = INTERVAL_SECONDS

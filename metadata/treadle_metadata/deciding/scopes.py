@@ -58,10 +58,10 @@ def with_scopes(document: DagDocument, chosen: Iterable[str]) -> set[str]:
     found = set(chosen)
     for name in list(found):
         for one in above[index[name]]:
-            setup = document.tasks[one]
-            after = teardowns.get(setup.task_id, [])
-            if setup.is_setup and (not after or any(index[name] in above[index[last]] for last in after)):
-                found |= {setup.task_id, *after}
+            task = document.tasks[one]
+            after = teardowns.get(task.task_id, [])
+            if task.is_setup and (not after or any(index[name] in above[index[last]] for last in after)):
+                found |= {task.task_id, *after}
     return found
 
 

@@ -22,6 +22,7 @@ from treadle_metadata.identifiers import new_attempt_id
 from treadle_metadata.transitions import instances
 from treadle_metadata.transitions.instances import Picked
 from treadle_scheduler.context import Context, Done
+from treadle_scheduler.expansion import Items
 from treadle_scheduler.retries import retry_delay
 from treadle_scheduler.workloads import log_path, workload
 
@@ -108,11 +109,15 @@ def _queue(
     picked = [_pick(row, graphs[row["version_id"]], context) for row in batch]
     lease_until = now + timedelta(seconds=context.settings.lease_seconds)
     moved = instances.queue(connection, picked, month=month, now=now, lease_until=lease_until)
-    return [
-        (one.executor, workload(row, one, graphs[row["version_id"]]))
-        for row, one in zip(batch, picked, strict=True)
-        if one.id in moved
-    ]
+    items = Items(connection, month)
+    handed = []
+    for row, one in zip(batch, picked, strict=True):
+        if one.id in moved:
+            graph = graphs[row["version_id"]]
+            task = graph.nodes[graph.index[row["task_id"]]].task
+            indexes = items.of(row["dag_run_id"], graph, task, row["map_index"])
+            handed.append((one.executor, workload(row, one, graph, indexes)))
+    return handed
 
 
 def _pick(row: Row, graph: Graph, context: Context) -> Picked:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.support.scheduling import TestScheduler, a_dag
 
-from treadle.document import SKIPPED_TASKS, TaskDocument
+from treadle.document import SKIPPED_TASKS, ExpandArgument, ExpandDocument, TaskDocument
 from treadle_metadata import clearing
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
@@ -128,3 +128,24 @@ def test_a_failed_teardown_leaves_the_run_as_its_work_made_it(scheduler: TestSch
     scheduler.beats()
     assert scheduler.task_states(run_id)["td"] == "failed"
     assert scheduler.run_states("cluster") == {run_id: "success"}
+
+
+def test_each_instance_is_told_its_items_of_several_mapped_arguments_and_combinations(scheduler: TestScheduler) -> None:
+    lengths = {"two": 2, "three": 3}
+
+    def outcome(workload: Workload) -> dict[str, Any]:
+        length = lengths.get(workload["task_id"])
+        pushed = [{"key": "return_value", "value": "[]", "length": length}] if length else []
+        return {"outcome": "success", "xcoms": pushed}
+
+    two, three = (ExpandArgument(name, task_id=name) for name in ("two", "three"))
+    both = ExpandArgument("both", combine="concat", sources=(two, three))
+    shortest = ExpandArgument("shortest", combine="zip", sources=(two, three))
+    expand = ExpandDocument("product", (both, shortest))
+    scheduler.executor.outcome = outcome
+    scheduler.install(a_dag("combined", task("three"), task("two"), task("each", "three", "two", expand=expand)))
+    run_id = scheduler.trigger("combined")
+    scheduler.beats()
+    each = [one for one in scheduler.executor.taken if one["task_id"] == "each"]
+    assert [one["expand_index"] for one in each] == [[first, second] for first in range(5) for second in range(2)]
+    assert scheduler.run_states("combined") == {run_id: "success"}
