@@ -79,7 +79,7 @@ class Database:
         raise AssertionError("unreachable")
 
     def listen(self, channels: Sequence[str] = (WAKE, TERMINATE)) -> psycopg.Connection[tuple[object, ...]]:
-        """Return a new autocommit connection that listens, by default on a scheduler's channels; the caller closes it."""
+        """Return a new autocommit connection that listens, as a scheduler does by default; the caller closes it."""
         connection = psycopg.connect(self._libpq_url, autocommit=True)
         for channel in channels:
             connection.execute(f"LISTEN {channel}")

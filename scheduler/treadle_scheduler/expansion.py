@@ -6,7 +6,7 @@ When a cleared mapping is expanded again, it grows by new instances and shrinks 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from math import prod
@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 from treadle.document import ExpandArgument, TaskDocument
 from treadle.expansion import indexes_of
+from treadle.lengths import length_of
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.planning import explain, mapped_length
 from treadle_metadata.states import TaskState
@@ -80,14 +81,14 @@ class Lengths:
         Raises:
             NothingToMap: a task above pushed no list or dict.
         """
-        if argument.combine is not None:
-            return _COMBINED[argument.combine]([self.of(one) for one in argument.sources])
-        if argument.task_id is None:
-            return argument.length or 0
-        length = mapped_length(self.connection, self.dag_run_id, argument.task_id, argument.key, month=self.month)
+        return length_of(argument, self._of_result) or 0
+
+    def _of_result(self, argument: ExpandArgument) -> int:
+        task_id = argument.task_id or ""
+        length = mapped_length(self.connection, self.dag_run_id, task_id, argument.key, month=self.month)
         if length is not None:
             return length
-        above = self.graph.index.get(argument.task_id)
+        above = self.graph.index.get(task_id)
         if above is not None and self.graph.nodes[above].task.expand is not None:
             return 0  # a mapping over nothing has handed on nothing (case A36)
         raise NothingToMap(f"task {argument.task_id!r} pushed no list or dict as XCom {argument.key!r}")
@@ -122,6 +123,3 @@ class Items:
             return [lengths.of(one) for one in arguments]
         except NothingToMap:
             return None
-
-
-_COMBINED: Final[Mapping[str, Callable[[list[int]], int]]] = {"zip": min, "zip_longest": max, "concat": sum}

@@ -91,9 +91,14 @@ def decide(
 
 def verdict_in(graph: Graph, node: Node, states: Sequence[States]) -> Verdict:
     """Return what is to become of ``node``; ``states`` has one entry for each node of its graph."""
+    return verdict_on(graph, node, {one: _tally(states[one]) for one in waited_for(graph, node)})
+
+
+def waited_for(graph: Graph, node: Node) -> tuple[int, ...]:
+    """Return the tasks whose states decide on ``node``: by the scopes of setups, and directly upstream."""
     scopes = graph.scopes
-    seen = {*node.upstream, *scopes.setups_above.get(node.index, ()), *scopes.work_above.get(node.index, ())}
-    return verdict_on(graph, node, {one: _tally(states[one]) for one in seen})
+    seen = (*scopes.work.get(node.index, ()), *scopes.guards.get(node.index, ()), *node.upstream)
+    return tuple(dict.fromkeys(seen))
 
 
 def verdict_on(graph: Graph, node: Node, tallies: Tallies) -> Verdict:
@@ -126,10 +131,10 @@ def _scope_verdict(graph: Graph, node: Node, tallies: Tallies) -> Verdict | None
 
     After a clear, what is directly above may be done while a setup further up runs again (case A39).
     """
-    for one in graph.scopes.work_above.get(node.index, ()):
+    for one in graph.scopes.work.get(node.index, ()):
         if not tallies[one].is_done:
             return Verdict("wait", f"waits for the end of {graph.nodes[one].task.task_id!r}, which its setup serves")
-    setups = [(graph.nodes[one].task.task_id, tallies[one]) for one in graph.scopes.setups_above.get(node.index, ())]
+    setups = [(graph.nodes[one].task.task_id, tallies[one]) for one in graph.scopes.guards.get(node.index, ())]
     for name, setup in setups:
         if setup.failed or setup.upstream_failed:
             return Verdict("upstream_fail", f"its setup {name!r} failed")

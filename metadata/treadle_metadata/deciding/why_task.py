@@ -13,7 +13,7 @@ from typing import Final
 
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.deciding.limits import Candidate, Limits, Load, Refusal, admit, refusal
-from treadle_metadata.deciding.readiness import States, verdict_in
+from treadle_metadata.deciding.readiness import States, verdict_in, waited_for
 from treadle_metadata.deciding.reasons import Blocker, Explanation, Kind, Reason, instance_id
 from treadle_metadata.deciding.wording import ahead, instant, names, span
 from treadle_metadata.states import FINISHED, TaskState
@@ -123,10 +123,7 @@ def undecided(one: InstanceFacts, graph: Graph, states: Sequence[States]) -> Exp
     if verdict.action != "wait":
         sentence = f"nothing holds {one.name}: it is decided at the scheduler's next beat ({verdict.reason})"
         return Explanation(Reason.NEXT_BEAT, sentence)
-    scopes = graph.scopes
-    above = dict.fromkeys(
-        (*node.upstream, *scopes.setups_above.get(node.index, ()), *scopes.work_above.get(node.index, ()))
-    )
+    above = waited_for(graph, node)
     waits_for = [(graph.nodes[index].task.task_id, states[index]) for index in above if _is_open(states[index])]
     shown = names([_standing(name, counts) for name, counts in waits_for])
     sentence = f"{one.name} {verdict.reason}; unfinished: {shown}"

@@ -26,6 +26,8 @@ COSTLY_SECONDS: Final = 2.0
 LONGEST_WAIT_SECONDS: Final = 3600.0
 """A file that keeps failing is tried again after ever longer waits, up to this."""
 
+_UNSEEN: Final = Seen(0, 0)
+
 
 @dataclass(slots=True)
 class Known:
@@ -39,9 +41,13 @@ class Known:
     parsed_at: float = -INPUTS_SECONDS
     seconds: float = 0.0
     """How long its last parse took."""
+    seen: Seen = _UNSEEN
+    """How it was listed when it was last queued, or since then."""
     running: bool = False
     again: bool = False
     """It changed while it was being parsed."""
+    listed: bool = False
+    """Something was listed while it was being parsed: what it reads may have changed."""
     needs_pool: bool = False
     """A DAG of it was refused since there was no such pool."""
 
@@ -99,15 +105,18 @@ class Agenda:
                 continue
             known = self._known.get(name)
             state = known.state if known is not None else None
-            if state is None or (state.mtime_ns, state.size) != (seen.mtime_ns, seen.size):
+            if known is not None and known.running:
+                known.again = known.again or seen != known.seen
+                known.seen, known.listed = seen, True
+            elif state is None or (state.mtime_ns, state.size) != (seen.mtime_ns, seen.size):
                 self._look_at(name, seen, known, touched, gone)
             elif known is not None and _is_due(known, now):
-                self._add(name, seen.mtime_ns, known)
+                self._add(name, seen, known)
             elif known is not None and self._inputs_changed(state, inputs):
                 if now - known.parsed_at < INPUTS_SECONDS:
                     look_again = True
                 else:
-                    self._add(name, seen.mtime_ns, known)
+                    self._add(name, seen, known)
         for name in gone:
             self._known.pop(name, None)
             self._queued.discard(name)
@@ -134,7 +143,7 @@ class Agenda:
         if state is not None and state.hash == hashlib.sha256(content).hexdigest() and not self._inputs_changed(state):
             known.state = touched[name] = FileState(seen.mtime_ns, seen.size, state.hash, state.inputs)
             return
-        self._add(name, seen.mtime_ns, known)
+        self._add(name, seen, known)
 
     def _inputs_changed(self, state: FileState, cache: dict[str, list[int] | None] | None = None) -> bool:
         """Tell whether something that the file read has changed, or another release would read it otherwise."""
@@ -148,12 +157,11 @@ class Agenda:
                 return True
         return False
 
-    def _add(self, name: str, mtime_ns: int, known: Known) -> None:
-        if known.running:
-            known.again = True
-        elif name not in self._queued:
+    def _add(self, name: str, seen: Seen, known: Known) -> None:
+        known.seen = seen
+        if name not in self._queued:
             self._queued.add(name)
-            heapq.heappush(self._queue, (-mtime_ns, name))
+            heapq.heappush(self._queue, (-seen.mtime_ns, name))
 
     def next_file(self) -> tuple[str, Mapping[str, str]] | None:
         """Take the file with the newest edit, and the digests of its DAGs as they are stored."""
@@ -162,7 +170,7 @@ class Agenda:
             if name in self._queued:
                 self._queued.discard(name)
                 known = self._known[name]
-                known.running, known.again = True, False
+                known.running, known.again, known.listed = True, False, False
                 return name, known.digests
         return None
 
@@ -177,8 +185,8 @@ class Agenda:
         known.retry_at = None
         if failed:
             self._failed(known, now)
-        if known.again:
-            self._add(name, state.mtime_ns, known)
+        if known.again or (known.listed and self._inputs_changed(state)):
+            self._add(name, known.seen, known)
         return True
 
     def stored(

@@ -58,7 +58,7 @@ class Listener:
 
     def _hear(self, connection: psycopg.Connection[Any]) -> None:
         while True:
-            select.select([connection, self._read], [], [])
+            select.select([connection.fileno(), self._read], [], [])
             if self._stopping.is_set():
                 return
             if list(connection.notifies(timeout=0)):

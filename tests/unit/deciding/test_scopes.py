@@ -26,10 +26,10 @@ CLUSTER = DagDocument(
 )
 
 
-def test_work_waits_for_the_setups_above_it_and_a_teardown_for_the_work_between() -> None:
+def test_work_waits_for_the_setups_that_serve_it_and_a_teardown_for_the_work_between() -> None:
     scopes = scopes_of(CLUSTER)
-    assert scopes.setups_above == {2: (1,), 3: (1,), 4: (1,), 6: (1,)}
-    assert scopes.work_above == {5: (2, 3, 4)}
+    assert scopes.guards == {3: (1,), 4: (1,)}
+    assert scopes.work == {5: (2, 3, 4)}
 
 
 def test_clearing_a_task_brings_its_setup_and_teardown_along_and_no_other_work() -> None:

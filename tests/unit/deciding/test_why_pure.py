@@ -105,6 +105,19 @@ def test_a_waiting_rule_names_an_unfinished_upstream_task(states: list[str]) -> 
         assert found.reason is Reason.NEXT_BEAT
 
 
+def test_a_setup_further_up_that_runs_again_is_named() -> None:
+    tasks = (
+        TaskDocument("setup", is_setup=True),
+        TaskDocument("first", upstream=("setup",)),
+        TaskDocument("second", upstream=("first",)),
+        TaskDocument("teardown", upstream=("second",), is_teardown=True, setups=("setup",)),
+    )
+    graph = compile_graph(DagDocument("d", tasks=tasks))
+    one = InstanceFacts(id=1, dag_id="d", run_id="r", task_id="second", map_index=-1, state="none")
+    found = why_task.undecided(one, graph, [{"running": 1}, {"success": 1}, {"none": 1}, {"none": 1}])
+    assert found.sentence == "second waits for its setup 'setup'; unfinished: setup (running)"
+
+
 @st.composite
 def queues(draw: st.DrawFn) -> list[Candidate]:
     return [

@@ -207,6 +207,36 @@ def test_a_file_edited_while_it_is_parsed_is_parsed_again(folder: Folder) -> Non
     assert folder.agenda.next_file() == ("a.py", {})
 
 
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_listing_while_a_file_is_parsed_does_not_parse_it_twice(folder: Folder, is_new: bool) -> None:
+    folder.write("a.py", mtime=10)
+    if not is_new:
+        folder.look()
+        folder.write("a.py", TEXT + "x = 1\n", mtime=20)
+    for _ in range(2):
+        folder.agenda.listed(list_files(str(folder.path)) or {}, 0)
+    assert folder.agenda.next_file() == ("a.py", {})
+    folder.agenda.listed(list_files(str(folder.path)) or {}, 0)
+    folder.agenda.parsed("a.py", folder.state("a.py"), 0, failed=False)
+    assert folder.look() == []
+
+
+def test_a_change_of_what_a_file_reads_while_it_is_parsed_parses_it_again(folder: Folder) -> None:
+    folder.write("a.py")
+    folder.write("names.yaml", "1")
+    folder.read["a.py"] = ["names.yaml"]
+    folder.look()
+    folder.write("a.py", TEXT + "x = 1\n")
+    folder.agenda.listed(list_files(str(folder.path)) or {}, 0)
+    folder.agenda.next_file()
+    read_before = folder.state("a.py")
+    folder.write("names.yaml", "12")
+    folder.agenda.listed(list_files(str(folder.path)) or {}, 0)
+    folder.agenda.parsed("a.py", read_before, 0, failed=False)
+    assert folder.look() == ["a.py"]
+    assert folder.look() == []
+
+
 def test_a_file_deleted_while_it_is_parsed_is_not_stored(folder: Folder) -> None:
     folder.write("a.py")
     folder.agenda.listed(list_files(str(folder.path)) or {}, 0)
