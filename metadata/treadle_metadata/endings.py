@@ -22,9 +22,22 @@ def end_runs(
     """End runs of one month in ``state``: what is under way takes it too and is stopped, what has not is skipped."""
     if not dag_run_ids:
         return
-    moved = instances.end(connection, dag_run_ids, TaskState(state.value), month=month, now=now)
+    stop_tasks(connection, dag_run_ids, TaskState(state.value), month=month, now=now)
+    runs.finish(connection, dag_run_ids, state, now=now)
+    runs.wake_following(connection, dag_run_ids, now=now)
+
+
+def stop_tasks(
+    connection: Connection,
+    dag_run_ids: Sequence[int],
+    state: TaskState,
+    *,
+    sparing: Sequence[str] = (),
+    month: date,
+    now: datetime,
+) -> None:
+    """End all that is not finished in these runs, but the tasks ``sparing``; what is under way takes ``state``."""
+    moved = instances.end(connection, dag_run_ids, state, sparing=sparing, month=month, now=now)
     for _, _, attempt_id, before in moved:
         if before in ACTIVE:
             notify(connection, TERMINATE, str(attempt_id))
-    runs.finish(connection, dag_run_ids, state, now=now)
-    runs.wake_following(connection, dag_run_ids, now=now)

@@ -11,8 +11,6 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy.exc import DBAPIError, InternalError, OperationalError
-
 from treadle_scheduler.context import Context, Done, Duty
 from treadle_scheduler.duties.advance_runs import advance_runs
 from treadle_scheduler.duties.collect_reports import collect_reports
@@ -23,6 +21,7 @@ from treadle_scheduler.duties.make_partitions import make_partitions
 from treadle_scheduler.duties.queue_tasks import queue_tasks
 from treadle_scheduler.duties.rescue_lost import rescue_lost
 from treadle_scheduler.duties.start_runs import start_runs
+from treadle_scheduler.faults import OUTAGE, DatabaseOutage, run_duty
 from treadle_scheduler.waking import Flag
 
 log = logging.getLogger(__name__)
@@ -41,9 +40,6 @@ BEAT: Sequence[Duty] = (
 
 TIMED: frozenset[Duty] = frozenset({make_partitions, create_runs, rescue_lost, complete_backfills})
 """Duties that are not part of a task's way: run in their time or when something outside changed, not at each wake."""
-
-OUTAGE = timedelta(seconds=1)
-"""How long to leave a database alone that does not answer."""
 
 
 class Loop:
@@ -74,8 +70,9 @@ class Loop:
             woken = self._woken.take()
             try:
                 wait = self.beat(woken=woken)
-            except (InternalError, OperationalError) as error:
-                wait = self._after_an_outage(error)
+            except DatabaseOutage:
+                self._everywhere.set()
+                wait = OUTAGE
             if wait > timedelta(0):
                 self._woken.wait(wait.total_seconds())
             else:
@@ -87,18 +84,11 @@ class Loop:
         again = False
         for duty in self._beat:
             if everywhere or self._is_due(duty, woken):
-                done = duty(self.context)
+                done = run_duty(duty, self.context)
                 self._note(duty, done)
                 again |= done.again
                 woken |= done.count > 0
         return timedelta(0) if again else self._wait()
-
-    def _after_an_outage(self, error: DBAPIError) -> timedelta:
-        """Forget the connections of a database that restarts; nothing was committed that is not there afterwards."""
-        log.warning("the database does not answer, trying again in %s s: %s", OUTAGE.total_seconds(), error.orig)
-        self.context.database.close()
-        self._everywhere.set()
-        return OUTAGE
 
     def _is_due(self, duty: Duty, woken: bool) -> bool:
         due = self._due.get(duty)

@@ -34,7 +34,7 @@ class Decisions:
     skip: list[int] = field(default_factory=list)
     upstream_fail: list[int] = field(default_factory=list)
     give_up: bool = False
-    """A task failed in a DAG with ``fail_fast``: everything else ends now, and the run fails."""
+    """A task failed in a DAG with ``fail_fast``: everything else but teardowns ends now, the run fails."""
     finish: RunState | None = None
     reason: str = ""
     """Why the run ends as it does."""
@@ -72,7 +72,7 @@ def decide(
     decisions = Decisions()
     if graph.document.fail_fast and any(own.get("failed") for own in states):
         decisions.give_up = True
-        return decisions
+        states = [own if graph.nodes[one].task.is_teardown else _given_up(own) for one, own in enumerate(states)]
     tallies: list[_Tally] = []
     unfinished = 0
     for node in graph.nodes:
@@ -84,6 +84,8 @@ def decide(
         unfinished += sum(count for state, count in own.items() if state not in _FINISHED)
     if not unfinished:
         decisions.finish, decisions.reason = _outcome(graph, tallies)
+        if decisions.give_up:
+            decisions.finish = RunState.FAILED
     elif not held and _is_stuck(states, decisions):
         decisions.finish, decisions.reason = RunState.FAILED, "no task can run and none is under way"
     return decisions
@@ -167,6 +169,13 @@ def _enter(action: str, node: Node, own: States, decisions: Decisions) -> States
             return _moved(own, "upstream_failed")
         case _:
             return own
+
+
+def _given_up(own: States) -> States:
+    """Return the counts of one task as they are after everything of it that had not finished was ended."""
+    after = {state: count for state, count in own.items() if state in _FINISHED}
+    after["skipped"] = sum(own.values()) - sum(after.values()) + after.get("skipped", 0)
+    return after
 
 
 def _moved(own: States, state: str) -> States:

@@ -110,6 +110,7 @@ _END: Final = """
     WITH was AS (
         SELECT id, state, attempt_id FROM task_instance
         WHERE month = %(month)s AND dag_run_id = ANY(%(dag_run_ids)s) AND state <> ALL(%(finished)s)
+          AND task_id <> ALL(%(sparing)s::text[])
         ORDER BY id FOR NO KEY UPDATE
     )
     UPDATE task_instance AS instance
@@ -262,9 +263,17 @@ def mark(connection: Connection, ids: Sequence[int], state: TaskState, *, month:
 
 
 def end(
-    connection: Connection, dag_run_ids: Sequence[int], state: TaskState, *, month: date, now: datetime
+    connection: Connection,
+    dag_run_ids: Sequence[int],
+    state: TaskState,
+    *,
+    sparing: Sequence[str] = (),
+    month: date,
+    now: datetime,
 ) -> Sequence[Any]:
     """End all that is not finished in runs: what is under way takes ``state``, what has not started is skipped.
+
+    Instances of the tasks ``sparing`` go on.
 
     Returns (id, run, attempt id, state before) of those that moved.
     """
@@ -273,6 +282,7 @@ def end(
         _END,
         {
             "dag_run_ids": list(dag_run_ids),
+            "sparing": list(sparing),
             "state": state.value,
             "active": sorted(ACTIVE),
             "finished": sorted(FINISHED),

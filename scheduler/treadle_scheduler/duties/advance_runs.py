@@ -20,7 +20,7 @@ from treadle_metadata.branches import told_to_skip
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.deciding.past import held_by_past
 from treadle_metadata.deciding.readiness import Decisions, decide
-from treadle_metadata.endings import end_runs
+from treadle_metadata.endings import stop_tasks
 from treadle_metadata.planning import forget_wakeups, next_wakeup, state_counts
 from treadle_metadata.states import RunState, TaskState
 from treadle_metadata.transitions import instances, runs
@@ -72,7 +72,7 @@ def _advance(
         decided.append((run, graph, decide(graph, states, of_past, of_branches)))
     _write(connection, decided, month, now)
     runs.wake_following(connection, [run["id"] for run, graph, _ in decided if graph.past_dependent], now=now)
-    return len(woken) - len(open_runs) + sum(bool(what.finish or what.give_up) for _, _, what in decided)
+    return len(woken) - len(open_runs) + sum(what.finish is not None for _, _, what in decided)
 
 
 def _write(
@@ -93,8 +93,10 @@ def _write(
     for run, graph, what in decided:
         for one in what.expand:
             expand(connection, run, graph, one, month=month, now=now)
-    given_up = [run["id"] for run, _, what in decided if what.give_up]
-    end_runs(connection, given_up, RunState.FAILED, month=month, now=now)
+    for run, graph, what in decided:
+        if what.give_up:
+            teardowns = [node.task.task_id for node in graph.nodes if node.task.is_teardown]
+            stop_tasks(connection, [run["id"]], TaskState.FAILED, sparing=teardowns, month=month, now=now)
     for outcome in (RunState.SUCCESS, RunState.FAILED):
         ended = [run["id"] for run, _, what in decided if what.finish is outcome]
         runs.finish(connection, ended, outcome, now=now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -149,3 +150,13 @@ def test_each_instance_is_told_its_items_of_several_mapped_arguments_and_combina
     each = [one for one in scheduler.executor.taken if one["task_id"] == "each"]
     assert [one["expand_index"] for one in each] == [[first, second] for first in range(5) for second in range(2)]
     assert scheduler.run_states("combined") == {run_id: "success"}
+
+
+def test_fail_fast_lets_teardowns_run(scheduler: TestScheduler) -> None:
+    scheduler.executor.outcome = failing("t1")
+    scheduler.install(replace(CLUSTER, dag_id="fast", fail_fast=True))
+    run_id = scheduler.trigger("fast")
+    scheduler.beats()
+    states = scheduler.task_states(run_id)
+    assert states == {"s": "success", "t1": "failed", "t2": "skipped", "t3": "skipped", "td": "success"}
+    assert scheduler.run_states("fast") == {run_id: "failed"}

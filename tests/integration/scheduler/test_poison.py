@@ -16,7 +16,9 @@ from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
+from treadle_scheduler.context import Context, Done
 from treadle_scheduler.expansion import MOST_INSTANCES
+from treadle_scheduler.loop import BEAT, Loop
 
 
 @pytest.fixture
@@ -124,3 +126,18 @@ def test_an_edit_that_leaves_the_dag_as_it_was_runs_the_new_code(scheduler: Test
         ("d.py", ""),
         ("moved.py", "edited"),
     ]
+
+
+def test_a_duty_that_fails_is_logged_and_the_others_go_on(
+    scheduler: TestScheduler, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_context: Context) -> Done:
+        raise RuntimeError("planted")
+
+    scheduler.install(a_dag("d", TaskDocument("a")))
+    run_id = scheduler.trigger("d")
+    scheduler.loop = Loop(scheduler.context, (broken, *BEAT))
+    scheduler.beats()
+    assert scheduler.run_states("d") == {run_id: "success"}
+    assert "broken failed" in caplog.text
+    assert "planted" in caplog.text
