@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -65,7 +66,7 @@ class InstantExecutor(Executor):
             }
             for one in batch
         ]
-        lease = execution.lease_end(now, self.settings.lease_seconds)
+        lease = now + timedelta(seconds=self.settings.lease_seconds)
         answers = execution.record_starts(connection, starts, now=now, lease_until=lease)
         accepted = {answer["attempt_id"] for answer in answers if answer["accepted"]}
         finishes = [

@@ -23,6 +23,7 @@ from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
 from treadle_scheduler.context import Context
 from treadle_scheduler.loop import Loop
+from treadle_scheduler.waking import Scope
 
 
 def main(options: list[str]) -> None:
@@ -71,7 +72,7 @@ def measure(database: Database, settings: Settings, shape: str, number: int, tas
     with database.begin() as connection:
         for _ in range(number):
             runs.trigger_run(connection, document.dag_id, triggered_by="cli", now=clock.now())
-    loop.wake(everywhere=True)
+    loop.wake(Scope.EVERYTHING)
     while _unfinished(database):
         loop.beat()
     seconds = time.perf_counter() - started

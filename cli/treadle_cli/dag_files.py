@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treadle.document import DagDocument
+from treadle.errors import DagError
+from treadle.runtime import masking
+from treadle.runtime.masked_output import masked_output
 from treadle.serialization import document_of as serialized
 from treadle.serialization import validate
 from treadle_cli import edge
@@ -86,7 +89,8 @@ def load(path: Path, folder: Path) -> dict[str, DAG]:
             sys.path.insert(0, place)
     inside = path.is_relative_to(folder)
     try:
-        found = load_dag_file(str(path.relative_to(folder) if inside else path), str(folder)).dags
+        with masked_output():
+            found = load_dag_file(str(path.relative_to(folder) if inside else path), str(folder)).dags
     except loading.DagFileError as error:
         if isinstance(error.__cause__, KeyboardInterrupt):
             raise error.__cause__ from None
@@ -124,10 +128,10 @@ def _candidates(folder: Path, dag_id: str) -> Iterator[Path]:
 def _failure(path: Path, error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return f"{error.filename}, line {error.lineno}: {error.msg}"
-    if type(error).__module__ == "treadle.errors":
+    if isinstance(error, DagError):
         return str(error)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    return f"{path}, line {lines[-1] if lines else '?'}: {type(error).__name__}: {error}"
+    return masking.mask(f"{path}, line {lines[-1] if lines else '?'}: {type(error).__name__}: {error}")
 
 
 def _not_found(dag_id: str, where: str, known: list[str], broken: list[DagFileError]) -> str:

@@ -17,12 +17,12 @@ from typing import Any
 from sqlalchemy import Connection
 
 from treadle.document import DagDocument
-from treadle_metadata.connection import RUNS, TERMINATE, WAKE, notify
+from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.deciding.scopes import with_scopes
+from treadle_metadata.endings import tell_workers
 from treadle_metadata.errors import InvalidRequestError, shown
 from treadle_metadata.runs import newest_version
 from treadle_metadata.statements import execute, rows
-from treadle_metadata.states import ACTIVE
 from treadle_metadata.transitions import instances, runs
 
 
@@ -164,9 +164,7 @@ def _clear(
         cleared = instances.clear(
             connection, [one["id"] for one in listed], [retries[one["task_id"]] for one in listed], states, month=month
         )
-        for _, _, attempt_id, before in cleared:
-            if before in ACTIVE:
-                notify(connection, TERMINATE, str(attempt_id))
+        tell_workers(connection, cleared)
     finished = sorted({one["dag_run_id"] for one in found if one["run_state"] in ("success", "failed")})
     runs.requeue(connection, finished, now=now)
     runs.wake(connection, [(run, now) for run in sorted({one["dag_run_id"] for one in found})])

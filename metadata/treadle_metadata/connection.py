@@ -1,7 +1,7 @@
 """The engine, the one transaction context, and LISTEN/NOTIFY.
 
 Only the edge (a duty, a route, a command) opens a transaction; every function below it takes a connection and cannot
-commit. Deadlocks and serialization failures are retried here and nowhere else.
+commit. Which failures are retried, and after what wait, is told by ``retry_seconds`` and nowhere else.
 """
 
 from __future__ import annotations
@@ -68,14 +68,15 @@ class Database:
 
         ``act`` must not have effects outside of the transaction, since it may run several times.
         """
-        for attempt in range(RETRIES):
+        for failures in range(RETRIES):
             try:
                 with self.begin() as connection:
                     return act(connection)
             except DBAPIError as error:
-                if getattr(error.orig, "sqlstate", None) not in _RETRIED or attempt == RETRIES - 1:
+                wait = retry_seconds(error, failures)
+                if wait is None:
                     raise
-                time.sleep(random.uniform(0.001, 0.02) * 2**attempt)
+            time.sleep(wait)
         raise AssertionError("unreachable")
 
     def listen(self, channels: Sequence[str] = (WAKE, TERMINATE)) -> psycopg.Connection[tuple[object, ...]]:
@@ -88,6 +89,16 @@ class Database:
     def close(self) -> None:
         """Close all pooled connections."""
         self.engine.dispose()
+
+
+def retry_seconds(error: DBAPIError, failures: int) -> float | None:
+    """Return how long to wait before a transaction that failed runs again; None: it must not.
+
+    ``failures`` is how often it failed before. Deadlocks and serialization failures are tried ``RETRIES`` times in all.
+    """
+    if getattr(error.orig, "sqlstate", None) not in _RETRIED or failures == RETRIES - 1:
+        return None
+    return random.uniform(0.001, 0.02) * (1 << failures)
 
 
 def _at_once(opened: DBAPIConnection, statement: str) -> None:

@@ -1,8 +1,8 @@
 """Encryption at rest of variables and connections (Fernet keys, several at once for rotation).
 
 ``treadle_metadata.resources`` encrypts what it writes and decrypts what it reads. Values are tokens of the newest key;
-older keys still read, until ``rotated`` has rewritten what they wrote. Only processes that hold database credentials
-have the keys: never a process that runs user code.
+older keys still read what they wrote, until it is written anew. Only processes that hold database credentials have
+the keys: never a process that runs user code.
 """
 
 from __future__ import annotations
@@ -48,17 +48,6 @@ class Crypto:
         """
         try:
             return self._fernet.decrypt(token).decode()
-        except InvalidToken as error:
-            raise CryptoError(_unreadable(what)) from error
-
-    def rotated(self, token: str, what: str) -> str:
-        """Return ``token`` encrypted anew with the first key.
-
-        Raises:
-            CryptoError: no key of ours fits, or the value was damaged.
-        """
-        try:
-            return self._fernet.rotate(token).decode()
         except InvalidToken as error:
             raise CryptoError(_unreadable(what)) from error
 

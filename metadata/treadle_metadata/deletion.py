@@ -7,8 +7,9 @@ from typing import Final
 from sqlalchemy import Connection
 
 from treadle_metadata.connection import RUNS, WAKE, notify
-from treadle_metadata.errors import ConflictError, NotFoundError, shown
-from treadle_metadata.runs import find_run
+from treadle_metadata.errors import ConflictError, shown
+from treadle_metadata.queries.dags import no_such_dag
+from treadle_metadata.runs import lock_run
 from treadle_metadata.statements import execute, rows
 from treadle_metadata.states import FINISHED_RUNS
 from treadle_metadata.transitions import runs
@@ -51,8 +52,7 @@ def delete_dag(connection: Connection, dag_id: str) -> int:
         ConflictError: it has runs that are not finished.
     """
     if not rows(connection, "SELECT dag_id FROM dag WHERE dag_id = %(dag_id)s FOR UPDATE", {"dag_id": dag_id}):
-        known = [row["dag_id"] for row in rows(connection, "SELECT dag_id FROM dag ORDER BY dag_id LIMIT 2000")]
-        raise NotFoundError("DAG", dag_id, known)
+        raise no_such_dag(connection, dag_id)
     counts = rows(
         connection,
         "SELECT count(*) AS all_runs, count(*) FILTER (WHERE state IN ('queued', 'running')) AS unfinished"
@@ -75,9 +75,8 @@ def delete_run(connection: Connection, dag_id: str, run_id: str) -> None:
         NotFoundError: there is no such run.
         ConflictError: it is not finished.
     """
-    found = find_run(connection, dag_id, run_id)
-    # Locked and read again: a scheduler may be about to go on with it after a clear.
-    (run,) = rows(connection, "SELECT * FROM dag_run WHERE id = %(id)s FOR UPDATE", {"id": found["id"]})
+    # Locked: a scheduler may be about to go on with it after a clear, and another person to delete it.
+    run = lock_run(connection, dag_id, run_id)
     if run["state"] not in FINISHED_RUNS:
         raise ConflictError(f"run {shown(run_id)} of DAG {shown(dag_id)} is {run['state']}: set its state first")
     # The run after it may have waited for this one; by when it is looked at, this one is gone.

@@ -6,8 +6,9 @@ told. The caller holds the runs' rows, so that no scheduler gives them further i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -38,6 +39,11 @@ def stop_tasks(
 ) -> None:
     """End all that is not finished in these runs, but the tasks ``sparing``; what is under way takes ``state``."""
     moved = instances.end(connection, dag_run_ids, state, sparing=sparing, month=month, now=now)
+    tell_workers(connection, moved)
+
+
+def tell_workers(connection: Connection, moved: Iterable[Sequence[Any]]) -> None:
+    """Have the attempts that were under way ended; ``moved`` is what a move of ``transitions.instances`` returned."""
     for _, _, attempt_id, before in moved:
         if before in ACTIVE:
             notify(connection, TERMINATE, str(attempt_id))

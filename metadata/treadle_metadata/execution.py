@@ -1,13 +1,13 @@
 """The server's side of the Execution API: what becomes of the reports and questions of runner hosts.
 
-Called by the local executor in its own process and, for remote workers, by the web server. Each function takes a batch
-and a connection; the caller's transaction makes a finish, its XComs and its run's wake-up one change.
+Called by ``treadle_executors.execution_api`` in the scheduler's process. Each function takes a batch and a
+connection; the caller's transaction makes a finish, its XComs and its run's wake-up one change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from itertools import groupby
 from typing import Any
 from uuid import UUID
@@ -153,8 +153,3 @@ def _by_month(reports: Sequence[Report]) -> list[tuple[date, list[Report]]]:
         return value if isinstance(value, date) else date.fromisoformat(value)
 
     return [(key, list(batch)) for key, batch in groupby(sorted(reports, key=month), key=month)]
-
-
-def lease_end(now: datetime, lease_seconds: float) -> datetime:
-    """Return when a lease renewed at ``now`` expires."""
-    return now + timedelta(seconds=lease_seconds)

@@ -8,12 +8,12 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from treadle_metadata.connection import RUNS, TERMINATE, WAKE, notify
-from treadle_metadata.endings import end_runs
+from treadle_metadata.connection import RUNS, WAKE, notify
+from treadle_metadata.endings import end_runs, tell_workers
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
 from treadle_metadata.runs import find_run, lock_run
 from treadle_metadata.statements import rows
-from treadle_metadata.states import ACTIVE, RunState, TaskState
+from treadle_metadata.states import RunState, TaskState
 from treadle_metadata.transitions import instances, runs
 
 
@@ -66,9 +66,7 @@ def mark_instances(
     if not found:
         raise NotFoundError(f"task instance of run {shown(run_id)} with task id", task_id)
     moved = instances.mark(connection, [one["id"] for one in found], TaskState(state), month=run["month"], now=now)
-    for _, _, attempt_id, before in moved:
-        if before in ACTIVE:
-            notify(connection, TERMINATE, str(attempt_id))
+    tell_workers(connection, moved)
     runs.wake(connection, [(run["id"], now)])
     runs.wake_following(connection, [run["id"]], now=now)
     notify(connection, WAKE, RUNS)

@@ -6,7 +6,6 @@ The next run is not planned here: the scheduler's create_runs duty plans it when
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from sqlalchemy import Connection
 
@@ -14,11 +13,10 @@ from treadle_metadata.connection import WAKE, notify
 from treadle_metadata.statements import tuples
 
 
-def set_paused(connection: Connection, dag_ids: Sequence[str], paused: bool, *, now: datetime) -> list[str]:  # noqa: ARG001 (as all writers)
+def set_paused(connection: Connection, dag_ids: Sequence[str], paused: bool) -> list[str]:
     """Pause or unpause DAGs; return the ids of those that changed, sorted.
 
-    An id that names no DAG changes nothing: the caller, who must answer that, has looked for it before. ``now`` is
-    when a person decided this.
+    An id that names no DAG changes nothing: the caller, who must answer that, has looked for it before.
     """
     changed = tuples(
         connection,

@@ -20,6 +20,7 @@ from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
 from treadle_metadata.identifiers import checked_run_id, month_of
 from treadle_metadata.parameters import checked_conf
+from treadle_metadata.queries.dags import no_such_dag
 from treadle_metadata.statements import rows
 from treadle_metadata.transitions import runs
 
@@ -97,7 +98,7 @@ def newest_version(connection: Connection, dag_id: str) -> tuple[Mapping[str, An
         {"dag_id": dag_id},
     )
     if not found:
-        raise NotFoundError("DAG", dag_id, [row["dag_id"] for row in rows(connection, "SELECT dag_id FROM dag")])
+        raise no_such_dag(connection, dag_id)
     if not found[0]["is_active"]:
         raise ConflictError(f"DAG {shown(dag_id)} is gone from {found[0]['file']}; it can have no new run")
     return found[0], documents.loads(found[0]["document"])

@@ -22,7 +22,7 @@ from treadle_scheduler.duties.queue_tasks import queue_tasks
 from treadle_scheduler.duties.rescue_lost import rescue_lost
 from treadle_scheduler.duties.start_runs import start_runs
 from treadle_scheduler.faults import OUTAGE, DatabaseOutage, run_duty
-from treadle_scheduler.waking import Flag
+from treadle_scheduler.waking import Call, Pace, Scope
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +38,13 @@ BEAT: Sequence[Duty] = (
     complete_backfills,
 )
 
-TIMED: frozenset[Duty] = frozenset({make_partitions, create_runs, rescue_lost, complete_backfills})
-"""Duties that are not part of a task's way: run in their time or when something outside changed, not at each wake."""
+WOKEN_BY: dict[Duty, Scope] = {
+    collect_reports: Scope.TASKS,
+    start_runs: Scope.RUNS,
+    advance_runs: Scope.TASKS,
+    queue_tasks: Scope.TASKS,
+}
+"""The narrowest call that runs a duty at once. The others run when everything is to be looked at, or in their time."""
 
 
 class Loop:
@@ -49,62 +54,60 @@ class Loop:
         self.context = context
         self._beat = beat
         self._due: dict[Duty, datetime] = {}
-        self._woken = Flag()
-        self._everywhere = Flag(up=True)
+        self._call = Call(Scope.EVERYTHING)
+        self._pace = Pace()
         self._stopping = False
 
-    def wake(self, *, everywhere: bool = False) -> None:
-        """Ask for a beat at once, from any thread; ``everywhere``: of the timed duties too."""
-        if everywhere:
-            self._everywhere.set()
-        self._woken.set()
+    def wake(self, scope: Scope = Scope.TASKS) -> None:
+        """Ask for a beat at once, from any thread."""
+        self._call.widen(scope)
 
     def stop(self) -> None:
         """End the loop after the present beat."""
         self._stopping = True
-        self._woken.set()
+        self._call.widen(Scope.TASKS)
 
     def run(self) -> None:
         """Run beats until :meth:`stop` is called."""
         while not self._stopping:
-            woken = self._woken.take()
+            self._pace.begin()
             try:
-                wait = self.beat(woken=woken)
+                wait = self.beat()
             except DatabaseOutage:
-                self._everywhere.set()
-                wait = OUTAGE
-            if wait > timedelta(0):
-                self._woken.wait(wait.total_seconds())
-            else:
-                self._woken.set()
+                self._call.wait(OUTAGE.total_seconds())
+                self._call.widen(Scope.EVERYTHING)
+                continue
+            self._pace.end()
+            self._call.wait(wait.total_seconds())
+            self._pace.rest()
 
-    def beat(self, *, woken: bool = True) -> timedelta:
-        """Run the duties that are due; return how long nothing needs to be done unless something happens."""
-        everywhere = self._everywhere.take()
-        again = False
+    def beat(self) -> timedelta:
+        """Run the duties that are called for or due; return how long nothing needs to be done unless called."""
+        scope = self._call.take()
         for duty in self._beat:
-            if everywhere or self._is_due(duty, woken):
+            if self._is_due(duty, scope):
                 done = run_duty(duty, self.context)
                 self._note(duty, done)
-                again |= done.again
-                woken |= done.count > 0
-        return timedelta(0) if again else self._wait()
+                if done.count:
+                    scope = max(scope, Scope.RUNS if duty is create_runs else Scope.TASKS)
+                if done.again:
+                    self._call.widen(Scope.EVERYTHING if duty is create_runs else Scope.RUNS)
+        now = self.context.clock.now()
+        return max(timedelta(0), min(self._due.values(), default=now) - now)
 
-    def _is_due(self, duty: Duty, woken: bool) -> bool:
+    def _is_due(self, duty: Duty, scope: Scope) -> bool:
         due = self._due.get(duty)
         return (
-            (woken and duty not in TIMED) or duty is hand_over or (due is not None and due <= self.context.clock.now())
+            scope >= WOKEN_BY.get(duty, Scope.EVERYTHING)
+            or duty is hand_over
+            or (due is not None and due <= self.context.clock.now())
         )
 
     def _note(self, duty: Duty, done: Done) -> None:
         heartbeat = self.context.clock.now() + timedelta(seconds=self.context.settings.heartbeat_seconds)
-        if duty in TIMED and done.next_at is not None:
-            self._due[duty] = done.next_at
-        else:
+        if duty in WOKEN_BY or done.next_at is None:
             self._due[duty] = min(done.next_at or heartbeat, heartbeat)
+        else:
+            self._due[duty] = done.next_at
         if done.count:
             log.debug("%s: %d", duty.__name__, done.count)
-
-    def _wait(self) -> timedelta:
-        now = self.context.clock.now()
-        return max(timedelta(0), min(self._due.values(), default=now) - now)

@@ -25,6 +25,7 @@ from treadle_metadata.settings import Settings
 from treadle_metadata.transitions import recording
 from treadle_scheduler.context import Context
 from treadle_scheduler.loop import Loop
+from treadle_scheduler.waking import Scope
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +90,7 @@ class Listener(threading.Thread):
         while not self._stopping.is_set():
             try:
                 with self._database.listen() as connection:
-                    self._loop.wake(everywhere=True)
+                    self._loop.wake(Scope.EVERYTHING)
                     self._hear(connection)
             except psycopg.Error as error:
                 if not self._stopping.is_set():
@@ -106,7 +107,7 @@ class Listener(threading.Thread):
                 if notice.channel == TERMINATE:
                     self._terminate(notice.payload)
                 else:
-                    self._loop.wake(everywhere=notice.payload != RUNS)
+                    self._loop.wake(Scope.RUNS if notice.payload == RUNS else Scope.EVERYTHING)
 
     def _terminate(self, payload: str) -> None:
         with suppress(ValueError):

@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-from treadle.errors import TreadleError
+from treadle.errors import ConnectionFormatError, ConnectionNotFoundError
 from treadle.runtime import current, masking
-from treadle.wording import shown
 
 ENVIRONMENT_PREFIX: Final = "TREADLE_CONN_"
 
@@ -32,26 +31,6 @@ FIELDS: Final = (
 )
 
 _EXTRA_IN_URI: Final = "__extra__"
-
-
-class ConnectionNotFoundError(TreadleError, LookupError):
-    """There is no connection of that id."""
-
-    def __init__(self, conn_id: str) -> None:
-        super().__init__(
-            f"there is no connection {shown(conn_id)}; make it with 'treadle connections set', "
-            f"or in the environment as {ENVIRONMENT_PREFIX}{conn_id.upper()}"
-        )
-        self.conn_id = conn_id
-
-
-class ConnectionFormatError(TreadleError, ValueError):
-    """A connection's text or fields cannot be read; the message never shows them, since they hold secrets."""
-
-    def __init__(self, conn_id: str, reason: str) -> None:
-        super().__init__(f"connection {shown(conn_id)} cannot be used: {reason}")
-        self.conn_id = conn_id
-        self.reason = reason
 
 
 class Connection:
@@ -109,7 +88,9 @@ class Connection:
         """
         found = find(conn_id)
         if found is None:
-            raise ConnectionNotFoundError(conn_id)
+            raise ConnectionNotFoundError(
+                conn_id=conn_id, environment=_in_environment(conn_id), asker=current.asker()
+            )
         return found
 
     @classmethod
@@ -200,7 +181,7 @@ def find(conn_id: str) -> Connection | None:
 
 def _look_up(conn_id: str) -> Connection | None:
     fields = current.given_connection(conn_id)
-    text = os.environ.get(ENVIRONMENT_PREFIX + conn_id.upper())
+    text = os.environ.get(_in_environment(conn_id))
     if fields is None and text is not None:
         return read(text, conn_id)
     asked = current.supervisor()
@@ -209,6 +190,10 @@ def _look_up(conn_id: str) -> Connection | None:
     if fields is None:
         return None
     return Connection.from_dict({name: fields.get(name) for name in FIELDS}, conn_id)
+
+
+def _in_environment(conn_id: str) -> str:
+    return ENVIRONMENT_PREFIX + conn_id.upper()
 
 
 def read(text: str, conn_id: str) -> Connection:

@@ -19,16 +19,25 @@ TreadleError
 ├── VariableNotFoundError       a variable that is nowhere; also a LookupError
 ├── VariableValueError          a variable's text is not the JSON that was expected; also a ValueError
 ├── ConnectionNotFoundError     a connection that is nowhere; also a LookupError
-├── ConnectionFormatError       a connection's URI or JSON cannot be read; also a ValueError
+├── ConnectionFormatError       a connection's URI, JSON or fields cannot be read; also a ValueError
+├── TemplateFieldError          a template cannot be rendered
+├── LibraryMissingError         a stored value needs a library that is not installed; also an ImportError
+├── InvalidSchedule             the text or the numbers of a schedule make no timetable; also a ValueError
+├── UnknownTriggerRule          a trigger rule that does not exist; also a ValueError
+├── SourceFileError             a test's file of connections or variables cannot be used; also a ValueError
+├── DagTestFailed               a run of dag.test() failed and was asked to raise; also an AssertionError
 └── TaskEnd                     raised by a task's own code to end its attempt in a certain state
     ├── SkipTask                ... as skipped
     └── FailTask                ... as failed, retries or not
 TaskTimeout (BaseException)     the attempt ran longer than its execution_timeout
+TaskTerminated (BaseException)  the attempt was told to stop
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Final
 
 from treadle.source import Site, site_here
 from treadle.wording import did_you_mean, shown
@@ -178,14 +187,30 @@ class NotInTaskError(TreadleError, RuntimeError):
         super().__init__(f"{act} works only while a task runs; call it inside the task's function, not at file level")
 
 
-class VariableNotFoundError(TreadleError, LookupError):
-    """A variable is neither in the environment nor in the database. ``environment`` is the name looked for there."""
+class Asker(StrEnum):
+    """Who asked for a variable or connection: it decides where one may be looked for, so what helps if none is there."""
 
-    def __init__(self, *, key: str, environment: str) -> None:
-        super().__init__(
-            f"variable {shown(key)} was not found, nor {shown(environment)} in the environment; "
-            "set it with 'treadle variables set', or give a default"
-        )
+    FILE = "file"
+    """Code at the level of a DAG file: it has the environment only, never the database."""
+    TEST = "test"
+    """A task of ``dag.test()`` or ``tasks test``: what the test was given, and the environment."""
+    TASK = "task"
+    """A task of a worker: the environment, and the database."""
+
+
+class VariableNotFoundError(TreadleError, LookupError):
+    """There is no variable of that key, and no default was given. ``environment`` is the name looked for there."""
+
+    def __init__(self, *, key: str, environment: str, asker: Asker) -> None:
+        advice = {
+            Asker.FILE: f"{_AT_FILE_LEVEL}; {_inside_a_task('Variable', 'var.value', key)}, set {environment} in the "
+            "environment of the scheduler and the DAG processor, or give a default",
+            Asker.TEST: f"{_IN_A_TEST}; give it as variables={{{shown(key)}: ...}} or --variable-file, "
+            f"in the environment as {environment}, or give a default",
+            Asker.TASK: f"; set it with 'treadle variables set', in the environment as {environment}, "
+            "or give a default",
+        }
+        super().__init__(f"there is no variable {shown(key)}{advice[asker]}")
         self.key = key
 
 
@@ -193,27 +218,87 @@ class VariableValueError(TreadleError, ValueError):
     """A variable's text is not the JSON that was expected. The text itself is not shown: it may be a secret."""
 
     def __init__(self, *, key: str, reason: str) -> None:
-        super().__init__(f"variable {shown(key)} is no JSON: {reason}")
+        super().__init__(f"variable {shown(key)} is not JSON: {reason}")
         self.key = key
 
 
 class ConnectionNotFoundError(TreadleError, LookupError):
-    """A connection is neither in the environment nor in the database. ``environment`` is the name looked for there."""
+    """There is no connection of that id. ``environment`` is the name looked for there."""
 
-    def __init__(self, *, conn_id: str, environment: str) -> None:
-        super().__init__(
-            f"connection {shown(conn_id)} was not found, nor {shown(environment)} in the environment; "
-            "make it with 'treadle connections set'"
-        )
+    def __init__(self, *, conn_id: str, environment: str, asker: Asker) -> None:
+        advice = {
+            Asker.FILE: f"{_AT_FILE_LEVEL}; {_inside_a_task('Connection', 'conn', conn_id)}, or set {environment} in "
+            "the environment of the scheduler and the DAG processor",
+            Asker.TEST: f"{_IN_A_TEST}; give it as connections={{{shown(conn_id)}: ...}} or --conn-file, "
+            f"or in the environment as {environment}",
+            Asker.TASK: f"; make it with 'treadle connections set', or in the environment as {environment}",
+        }
+        super().__init__(f"there is no connection {shown(conn_id)}{advice[asker]}")
         self.conn_id = conn_id
+
+
+_AT_FILE_LEVEL: Final = " here, at file level: DAG files are imported without the database"
+_IN_A_TEST: Final = " in this test, which has no database"
+
+
+def _inside_a_task(kind: str, template: str, name: str) -> str:
+    return f"use a template ({{{{ {template}.{name} }}}}), call {kind}.get inside a task"
 
 
 class ConnectionFormatError(TreadleError, ValueError):
-    """A connection's URI or JSON cannot be read. Its text is not shown: it may hold a password."""
+    """A connection's text or fields cannot be read. They are not shown: they may hold a password."""
 
     def __init__(self, *, conn_id: str, reason: str) -> None:
-        super().__init__(f"connection {shown(conn_id)}: {reason}")
+        super().__init__(f"connection {shown(conn_id)} cannot be used: {reason}")
         self.conn_id = conn_id
+        self.reason = reason
+
+
+class TemplateFieldError(TreadleError):
+    """A template cannot be rendered."""
+
+    def __init__(self, task_id: str, field: str, reason: str) -> None:
+        super().__init__(f"template field {field} of task {shown(task_id)} cannot be rendered: {reason}")
+
+
+class LibraryMissingError(TreadleError, ImportError):
+    """A stored value needs a library that this worker does not have."""
+
+    def __init__(self, library: str, what: str) -> None:
+        super().__init__(f"an XCom holds a {what}; install {library} where the task that reads it runs")
+
+
+class InvalidSchedule(TreadleError, ValueError):
+    """The text or the numbers of a schedule make no timetable."""
+
+    def __init__(self, what: str, found: object, expected: str, advice: str = "") -> None:
+        super().__init__(f"{what} {found!r} {expected}{' ' + advice if advice else ''}")
+        self.what = what
+        self.found = found
+
+
+class UnknownTriggerRule(TreadleError, ValueError):
+    """A trigger rule that does not exist. ``known`` are those that do."""
+
+    def __init__(self, rule: str, known: Sequence[str]) -> None:
+        super().__init__(
+            f"there is no trigger rule {shown(rule)}{did_you_mean(rule, known)}; the rules are: {', '.join(known)}"
+        )
+        self.rule = rule
+
+
+class SourceFileError(TreadleError, ValueError):
+    """A file of connections or variables for a test cannot be used."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"file {shown(path)} of connections or variables cannot be used: {reason}")
+
+
+class DagTestFailed(TreadleError, AssertionError):
+    """A run of ``dag.test()`` failed; ``failures`` tell of each task that did, with its traceback."""
+
+    def __init__(self, *, dag_id: str, run_id: str, failures: Sequence[str]) -> None:
+        super().__init__(f"run {run_id} of DAG {shown(dag_id)} failed\n" + "\n".join(failures))
 
 
 class TaskEnd(TreadleError):
@@ -230,3 +315,7 @@ class FailTask(TaskEnd):
 
 class TaskTimeout(BaseException):
     """The attempt ran longer than its ``execution_timeout``. No Exception: ``except Exception`` must let it pass."""
+
+
+class TaskTerminated(BaseException):
+    """The attempt was told to stop (SIGTERM). No Exception, so that ``except Exception`` lets it pass."""

@@ -11,13 +11,13 @@ a task that ran.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import Final, Literal
 
+from treadle.errors import UnknownTriggerRule
 from treadle.rules import TriggerRule
 
 __all__ = ["Action", "TriggerRule", "UnknownTriggerRule", "UpstreamCounts", "Verdict", "evaluate", "truth_table"]
@@ -57,16 +57,6 @@ class Verdict:
 
     action: Action
     reason: str
-
-
-class UnknownTriggerRule(ValueError):
-    """Raised for a trigger rule that does not exist."""
-
-    def __init__(self, rule: str) -> None:
-        near = difflib.get_close_matches(rule, list(_RULES), n=1)
-        hint = f"Did you mean {near[0]!r}? " if near else ""
-        super().__init__(f"There is no trigger rule {rule!r}. {hint}The rules are: {', '.join(_RULES)}.")
-        self.rule = rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +225,7 @@ def _evaluate(
     try:
         decide, goal = _RULES[rule]
     except KeyError:
-        raise UnknownTriggerRule(rule) from None
+        raise UnknownTriggerRule(rule, RULES) from None
     if total == 0:
         return Verdict("run", "has no upstream tasks")
     tally = _Tally(

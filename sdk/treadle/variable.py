@@ -11,32 +11,12 @@ import json
 import os
 from typing import Any, Final
 
-from treadle.errors import NotInTaskError, TreadleError
+from treadle.errors import NotInTaskError, VariableNotFoundError, VariableValueError
 from treadle.runtime import current, masking
-from treadle.wording import shown
 
 ENVIRONMENT_PREFIX: Final = "TREADLE_VAR_"
 
 _NOT_SET: Final = object()
-
-
-class VariableNotFoundError(TreadleError, LookupError):
-    """There is no variable of that key, and no default was given."""
-
-    def __init__(self, key: str) -> None:
-        super().__init__(
-            f"there is no variable {shown(key)}; set it with 'treadle variables set', "
-            f"in the environment as {ENVIRONMENT_PREFIX}{key.upper()}, or give a default"
-        )
-        self.key = key
-
-
-class VariableValueError(TreadleError, ValueError):
-    """A variable's text is not what was asked of it."""
-
-    def __init__(self, key: str, reason: str) -> None:
-        super().__init__(f"variable {shown(key)} is not JSON: {reason}")
-        self.key = key
 
 
 class Variable:
@@ -53,14 +33,14 @@ class Variable:
         text = find(key)
         if text is None:
             if default is _NOT_SET:
-                raise VariableNotFoundError(key)
+                raise VariableNotFoundError(key=key, environment=_in_environment(key), asker=current.asker())
             return default
         if not deserialize_json:
             return text
         try:
             return json.loads(text)
         except ValueError as error:
-            raise VariableValueError(key, str(error)) from None
+            raise VariableValueError(key=key, reason=str(error)) from None
 
     @staticmethod
     def set(key: str, value: Any, description: str | None = None, serialize_json: bool = False) -> None:
@@ -79,13 +59,17 @@ def find(key: str) -> str | None:
     """Return the text of variable ``key``, or None if there is none."""
     text = current.given_variable(key)
     if text is None:
-        text = os.environ.get(ENVIRONMENT_PREFIX + key.upper())
+        text = os.environ.get(_in_environment(key))
     if text is None:
         asked = current.supervisor()
         text = asked.get_variable(key) if asked is not None else None
     if text is not None:
         masking.add_variable(key, text)
     return text
+
+
+def _in_environment(key: str) -> str:
+    return ENVIRONMENT_PREFIX + key.upper()
 
 
 def _supervisor(what: str) -> Any:

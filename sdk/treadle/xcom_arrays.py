@@ -15,19 +15,12 @@ import sys
 from typing import Any, Final
 
 from treadle import xcom
-from treadle.errors import TreadleError
+from treadle.errors import LibraryMissingError
 from treadle.xcom_reading import TYPE, VALUE
 from treadle.xcom_reading import decode as from_plain
 
 _NUMBER_KINDS: Final = "biuf"
 _MOMENT_KINDS: Final = "mM"
-
-
-class LibraryMissingError(TreadleError, ImportError):
-    """A stored value needs a library that this worker does not have."""
-
-    def __init__(self, library: str, what: str) -> None:
-        super().__init__(f"an XCom holds a {what}; install {library} where the task that reads it runs")
 
 
 def encode(value: Any, depth: int) -> Any:

@@ -24,6 +24,7 @@ from treadle_metadata.statements import rows
 from treadle_metadata.states import RunState, TaskState
 from treadle_metadata.transitions import instances, runs
 from treadle_scheduler.duties.start_runs import instance_row
+from treadle_scheduler.waking import Scope
 
 
 @pytest.fixture
@@ -152,7 +153,7 @@ def test_marking_a_queued_run_never_waits_for_a_scheduler_that_waits_for_it(
         run = the_run(connection)
         instances.end(connection, [run["id"]], TaskState.FAILED, month=run["month"], now=clock.now())
         rows(connection, "SELECT id FROM dag_run FOR NO KEY UPDATE")
-        scheduler.loop.wake(everywhere=True)
+        scheduler.loop.wake(Scope.EVERYTHING)
         scheduler.loop.beat()
         runs.finish(connection, [run["id"]], RunState.FAILED, now=clock.now())
     scheduler.beats()

@@ -27,6 +27,7 @@ from treadle_metadata.statements import rows
 from treadle_metadata.transitions import recording
 from treadle_scheduler.context import Context
 from treadle_scheduler.loop import Loop
+from treadle_scheduler.waking import Scope
 
 
 class Crowd:
@@ -46,7 +47,7 @@ class Crowd:
 
     def _run(self, loop: Loop) -> None:
         try:
-            loop.wake(everywhere=True)
+            loop.wake(Scope.EVERYTHING)
             loop.run()
         except BaseException as error:
             self.errors.append(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import timedelta
 
 from bench.instant import InstantExecutor
 from sqlalchemy import Connection
@@ -34,7 +35,7 @@ class HoldingExecutor(InstantExecutor):
             for one in batch
             if one["task_id"] in self.held
         ]
-        lease = execution.lease_end(now, self.settings.lease_seconds)
+        lease = now + timedelta(seconds=self.settings.lease_seconds)
         execution.record_starts(connection, starts, now=now, lease_until=lease)
         super()._run(connection, [one for one in batch if one["task_id"] not in {*self.held, *self.unstarted}])
 

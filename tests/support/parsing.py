@@ -86,14 +86,14 @@ class Parsed:
 
         return wait_until(is_there)
 
-    def wait_for_error(self, file: str, words: str = "") -> Mapping[str, Any]:
+    def wait_for_error(self, file: str, words: str = "", timeout: float = 10.0) -> Mapping[str, Any]:
         """Return a file's error once it is there and has these words."""
 
         def is_there() -> Mapping[str, Any] | None:
             row = self.error(file)
             return row if row is not None and words in row["message"] else None
 
-        return wait_until(is_there)
+        return wait_until(is_there, timeout)
 
     def wait_for_parse(self, file: str, after: Any = None) -> Any:
         """Return when a file was parsed, once that is another time than ``after``."""

@@ -19,6 +19,7 @@ from treadle_metadata.statements import rows
 from treadle_metadata.tables import dag, dag_version
 from treadle_scheduler.context import Context
 from treadle_scheduler.loop import Loop
+from treadle_scheduler.waking import Scope
 
 
 def a_dag(dag_id: str, *tasks: TaskDocument, **changes: Any) -> DagDocument:
@@ -52,7 +53,7 @@ class TestScheduler:
         """Run beats until one finds nothing to do at this moment."""
         for _ in range(most):
             before = self._marks()
-            self.loop.wake(everywhere=True)
+            self.loop.wake(Scope.EVERYTHING)
             self.loop.beat()
             if self._marks() == before:
                 return

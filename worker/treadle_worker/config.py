@@ -13,13 +13,13 @@ class HostConfig:
     dags_folder: str
     logs_folder: str
     hostname: str
-    tasks_per_child: int = 1
-    templates_per_host: int = 64
-    import_seconds: float = 30.0
-    grace_seconds: float = 5.0
-    renewal_seconds: float = 10.0
-    lease_seconds: float = 30.0
-    xcom_max_bytes: int = 16 * 1024 * 1024
+    tasks_per_child: int
+    templates_per_host: int
+    import_seconds: float
+    grace_seconds: float
+    renewal_seconds: float
+    lease_seconds: float
+    xcom_max_bytes: int
 
     def to_text(self) -> str:
         """Return the command-line argument that :meth:`from_text` reads."""

@@ -16,7 +16,6 @@ from typing import Final
 
 READ: Final = select.EPOLLIN
 WRITE: Final = select.EPOLLOUT
-GONE: Final = select.EPOLLHUP | select.EPOLLERR
 
 Handler = Callable[[int], None]
 

@@ -1,8 +1,8 @@
 """One task child as the host knows it: its socket, its two output pipes, its pid, and the attempt it is running.
 
 The host makes a runner, orders its fork, and hands it an attempt (or, where children are shared, one after another).
-Everything a process can do to itself ends here as one call of ``owner.over``: it finished, exited, was killed, closed
-its socket, or would not stop.
+Everything a process can do to itself ends here as one call of ``Owner.ended``: it exited, was killed, closed its
+socket, or would not stop; a result that it reported before is ``Owner.finished``.
 """
 
 from __future__ import annotations

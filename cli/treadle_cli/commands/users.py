@@ -83,6 +83,20 @@ def set_role(username: str, role: str) -> None:
     say(f"Account {username} has role {role}.")
 
 
+@users.command(examples=("treadle users deactivate ada",))
+@click.argument("username")
+def deactivate(username: str) -> None:
+    """Keep the account USERNAME from logging in, until it is activated; its logins end."""
+    _set_active(username, active=False)
+
+
+@users.command(examples=("treadle users activate ada",))
+@click.argument("username")
+def activate(username: str) -> None:
+    """Let the deactivated account USERNAME log in again."""
+    _set_active(username, active=True)
+
+
 @users.command(examples=("treadle users delete ada",))
 @click.argument("username")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
@@ -96,6 +110,15 @@ def delete(username: str, yes: bool) -> None:
 
     in_database(act)
     say(f"Account {username} is deleted.")
+
+
+def _set_active(username: str, *, active: bool) -> None:
+    def act(connection: Connection) -> None:
+        accounts.set_active(connection, username, active)
+        _record(connection, "activate_user" if active else "deactivate_user", {"username": username})
+
+    in_database(act)
+    say(f"Account {username} {'may log in again' if active else 'may not log in'}.")
 
 
 def _read_password(from_stdin: bool) -> str:

@@ -39,8 +39,6 @@ class Graph:
     document: DagDocument
     version_id: int
     version_hash: str
-    file: str
-    file_hash: str
     nodes: tuple[Node, ...]
     index: dict[str, int]
     scopes: Scopes
@@ -56,9 +54,7 @@ class Graph:
         return self.document.dag_id
 
 
-def compile_graph(
-    document: DagDocument, *, version_id: int = 0, version_hash: str = "", file: str = "", file_hash: str = ""
-) -> Graph:
+def compile_graph(document: DagDocument, *, version_id: int = 0, version_hash: str = "") -> Graph:
     """Compile ``document``; its tasks already stand in topological order."""
     index = {task.task_id: position for position, task in enumerate(document.tasks)}
     upstream = [tuple(index[name] for name in task.upstream) for task in document.tasks]
@@ -73,9 +69,7 @@ def compile_graph(
     )
     past_dependent = tuple(node.index for node in nodes if node.task.depends_on_past or node.task.wait_for_downstream)
     skippers = tuple(node.index for node in nodes if node.task.can_skip)
-    return Graph(
-        document, version_id, version_hash, file, file_hash, nodes, index, scopes_of(document), past_dependent, skippers
-    )
+    return Graph(document, version_id, version_hash, nodes, index, scopes_of(document), past_dependent, skippers)
 
 
 def _weights(
@@ -123,11 +117,7 @@ class GraphCache:
         missing = [one for one in wanted if one not in self._graphs]
         for row in self._read(connection, missing) if missing else ():
             self._graphs[row["id"]] = compile_graph(
-                documents.loads(row["document"]),
-                version_id=row["id"],
-                version_hash=row["hash"],
-                file=row["file"],
-                file_hash=row["file_hash"],
+                documents.loads(row["document"]), version_id=row["id"], version_hash=row["hash"]
             )
         found = {one: self._graphs[one] for one in wanted}
         for one in wanted:
@@ -140,10 +130,6 @@ class GraphCache:
     def _read(connection: Connection, version_ids: Sequence[int]) -> Sequence[Any]:
         return rows(
             connection,
-            """
-            SELECT version.id, version.document, version.hash, version.file_hash, dag.file
-            FROM dag_version AS version JOIN dag USING (dag_id)
-            WHERE version.id = ANY(%(ids)s)
-            """,
+            "SELECT id, document, hash FROM dag_version WHERE id = ANY(%(ids)s)",
             {"ids": list(version_ids)},
         )

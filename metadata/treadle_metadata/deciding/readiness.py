@@ -18,7 +18,6 @@ States = Mapping[str, int]
 """How many instances of one task stand in each state."""
 
 _FINISHED: Final = frozenset(state.value for state in FINISHED)
-_FAILED: Final = ("failed", "upstream_failed")
 _WAITING: Final = frozenset({TaskState.NONE.value})
 
 

@@ -42,7 +42,6 @@ class RunFilter:
     """What runs are wanted; ``dag_id`` None means of all DAGs."""
 
     dag_id: str | None = None
-    dag_ids: Sequence[str] = ()
     states: Sequence[str] = ()
     run_types: Sequence[str] = ()
     version_numbers: Sequence[int] = ()
@@ -50,7 +49,6 @@ class RunFilter:
     run_id_prefix: str | None = None
     dag_id_pattern: str | None = None
     user_pattern: str | None = None
-    backfill_id: int | None = None
     run_after: Between = ANYTIME
     logical_date: Between = ANYTIME
     started: Between = ANYTIME
@@ -91,7 +89,6 @@ def list_runs(connection: Connection, wanted: RunFilter, page: PageRequest) -> P
     """Return a page of runs, by default the newest (by ``run_after``) first."""
     conditions = Conditions()
     conditions.equals("run.dag_id", "dag_id", wanted.dag_id)
-    conditions.any_of("run.dag_id", "dag_ids", wanted.dag_ids)
     conditions.states("run.state", RunState, wanted.states)
     conditions.any_of("run.run_type", "run_types", wanted.run_types)
     conditions.any_of("version.number", "version_numbers", wanted.version_numbers)
@@ -99,7 +96,6 @@ def list_runs(connection: Connection, wanted: RunFilter, page: PageRequest) -> P
     conditions.prefix("run.run_id", "run_id_prefix", wanted.run_id_prefix)
     conditions.pattern("run.dag_id", "dag_id_pattern", wanted.dag_id_pattern)
     conditions.pattern("run.triggering_user", "user_pattern", wanted.user_pattern)
-    conditions.equals("run.backfill_id", "backfill_id", wanted.backfill_id)
     conditions.between("run.run_after", "run_after", wanted.run_after)
     conditions.between("run.logical_date", "logical_date", wanted.logical_date)
     conditions.between("run.started_at", "started", wanted.started)

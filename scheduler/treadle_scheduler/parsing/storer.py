@@ -68,7 +68,8 @@ class Storer:
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
-        self._thread.join(timeout)
+        if self._thread.is_alive():
+            self._thread.join(timeout)
 
     def add(self, file: ParsedFile, *, last: bool) -> None:
         """Take the result of one file; ``last`` says that no other is to be expected soon."""

@@ -44,7 +44,8 @@ class Watcher:
     def stop(self) -> None:
         """End the thread."""
         self._stopping.set()
-        self._thread.join(timeout=2.0)
+        if self._thread.is_alive():
+            self._thread.join(timeout=2.0)
 
     def _watch(self) -> None:
         while not self._stopping.is_set():

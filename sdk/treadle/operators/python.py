@@ -44,7 +44,8 @@ class PythonOperator(BaseOperator):
     def execute(self, context: Any) -> Any:
         """Call the function and return what it returns."""
         result = self.call(context)
-        if self.show_return_value_in_logs:
+        # A line would make a folder and a file for each attempt that has nothing to say.
+        if self.show_return_value_in_logs and result is not None:
             self.log.info("Returned value: %s", _shortened(result))
         return result
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from treadle.errors import Asker
 from treadle.runtime.supervisor import Supervisor
 
 
@@ -29,6 +30,14 @@ _current = _Current()
 def supervisor() -> Supervisor | None:
     """Return whoever answers the questions of this process; None outside a task."""
     return _current.supervisor
+
+
+def asker() -> Asker:
+    """Return who asks for variables and connections now; it decides where they are looked for."""
+    if _current.supervisor is None:
+        return Asker.FILE
+    is_test = isinstance(_current.context, Mapping) and _current.context.get("test_mode")
+    return Asker.TEST if is_test else Asker.TASK
 
 
 def context() -> Any:

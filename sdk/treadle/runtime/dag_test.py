@@ -2,7 +2,7 @@
 
 There is no server, no database, no side effect on any (cases G10, G12, G13), and nothing waits: a retry comes at
 once. Tasks run one after the other in topological order, by the same trigger rules and the same task runtime as in
-production. The answer tells every state and XCom, for tests to assert on.
+production, and what they print and log is masked. The answer tells every state and XCom, for tests to assert on.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from treadle import xcom
 from treadle.params import NOTSET, checked_conf
 from treadle.runtime.dag_test_result import DagTestResult, TaskResult
 from treadle.runtime.local_supervisor import LocalSupervisor, connections_of, variables_of
+from treadle.runtime.masked_output import masked_output
 from treadle.runtime.run_in_memory import RunInMemory
 from treadle.runtime.run_task import Limits
 from treadle.runtime.task_instance import UNMAPPED
@@ -54,7 +55,7 @@ def run(
     facts = run_facts(dag, logical_date=logical_date, run_after=run_after, run_conf=run_conf)
     order = dag.topological_sort()
     test = RunInMemory(dag, facts, supervisor, limits or Limits(), mark_success_pattern)
-    with supervisor.given():
+    with supervisor.given(), masked_output():
         for task in order:
             test.run_task(task)
     return test.result()
@@ -95,7 +96,7 @@ def run_single(
             supervisor.keep(name, index, [{"key": xcom.RETURN_KEY, "value": xcom.dumps(item)[0]}])
     facts = run_facts(dag, logical_date=logical_date, run_after=None, run_conf=run_conf)
     test = RunInMemory(dag, facts, supervisor, limits or Limits())
-    with supervisor.given():
+    with supervisor.given(), masked_output():
         return test.run_one(task, max(map_index, 0) if task.is_mapped else UNMAPPED)
 
 

@@ -8,13 +8,9 @@ from typing import Any
 
 from treadle import xcom
 from treadle.document import RESERVED_KEYS
-from treadle.errors import TreadleError
+from treadle.errors import DagTestFailed
 from treadle.runtime.task_instance import UNMAPPED
 from treadle.wording import did_you_mean, shown
-
-
-class DagTestFailed(TreadleError, AssertionError):
-    """Raised by :meth:`DagTestResult.raise_if_failed`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,4 +108,4 @@ class DagTestResult:
                 for one in self.tasks
                 if one.state == "failed"
             ]
-            raise DagTestFailed(f"run {self.run_id} of DAG {shown(self.dag_id)} failed\n" + "\n".join(failures))
+            raise DagTestFailed(dag_id=self.dag_id, run_id=self.run_id, failures=failures)

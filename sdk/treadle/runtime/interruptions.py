@@ -16,15 +16,11 @@ from datetime import timedelta
 from types import FrameType
 from typing import Final
 
-from treadle.errors import TaskTimeout
+from treadle.errors import TaskTerminated, TaskTimeout
 
 SIGTERM_EXIT_CODE: Final = 128 + signal.SIGTERM
 
 log = logging.getLogger("treadle.task")
-
-
-class TaskTerminated(BaseException):
-    """The attempt was told to stop (SIGTERM). No Exception, so that ``except Exception`` lets it pass."""
 
 
 @contextmanager

@@ -16,19 +16,11 @@ from typing import Any
 from treadle import xcom
 from treadle.connections import Connection
 from treadle.connections import read as read_connection
-from treadle.errors import TreadleError
+from treadle.errors import SourceFileError
 from treadle.runtime import current
 from treadle.runtime.lazy_results import elements_of
 from treadle.runtime.supervisor import XComFound, XComQuestion
 from treadle.runtime.task_instance import UNMAPPED
-from treadle.wording import shown
-
-
-class SourceFileError(TreadleError, ValueError):
-    """A file of connections or variables cannot be used."""
-
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"file {shown(path)} of connections or variables cannot be used: {reason}")
 
 
 class LocalSupervisor:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
 
-from treadle.errors import FailTask, SkipTask, TaskTimeout
+from treadle.errors import FailTask, SkipTask, TaskTerminated, TaskTimeout
 from treadle.runtime import masking
-from treadle.runtime.interruptions import TaskTerminated
 from treadle.runtime.showing import storable_text
 
 MAX_TRACEBACK: Final = 64 * 1024

@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from treadle.errors import TreadleError
+from treadle.errors import TemplateFieldError
 from treadle.resolvable import Resolvable, Resolver
 from treadle.templates import TemplateFile, literal
 from treadle.wording import shown
@@ -21,13 +21,6 @@ from treadle.wording import shown
 if TYPE_CHECKING:
     from treadle.dags import DAG
     from treadle.operators.base import BaseOperator
-
-
-class TemplateFieldError(TreadleError):
-    """A template cannot be rendered."""
-
-    def __init__(self, task_id: str, field: str, reason: str) -> None:
-        super().__init__(f"template field {field} of task {shown(task_id)} cannot be rendered: {reason}")
 
 
 def has_template(text: str) -> bool:

@@ -13,21 +13,12 @@ from datetime import datetime
 from typing import Literal
 
 from treadle.document import ScheduleDocument
-from treadle.errors import TreadleError
+from treadle.errors import InvalidSchedule as InvalidSchedule
 
 Catchup = bool | Literal["all", "last", "none"]
 """Which missed times become runs. ``True``/``"all"``: every one. ``False``/``"last"``: the latest only.
 ``"none"``: none that was missed before the DAG was unpaused (case A10).
 """
-
-
-class InvalidSchedule(TreadleError, ValueError):
-    """Raised when the text or the numbers of a schedule make no timetable."""
-
-    def __init__(self, what: str, found: object, expected: str, advice: str = "") -> None:
-        super().__init__(f"{what} {found!r} {expected}{' ' + advice if advice else ''}")
-        self.what = what
-        self.found = found
 
 
 @dataclass(frozen=True, slots=True)

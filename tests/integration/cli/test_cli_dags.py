@@ -241,11 +241,22 @@ def test_logs_that_are_not_there_are_told(
     line: CommandLine, sales: DagDocument, scheduler: TestScheduler, settings: Settings
 ) -> None:
     log_of(line, settings, scheduler, "first")
-    assert "there is no log" in line.fails("tasks", "logs", "sales", "load")
+    assert "try 1 has written no log yet" in line.run("tasks", "logs", "sales", "load").stderr
     assert "try of task instance 'extract' '2' was not found" in line.fails(
         "tasks", "logs", "sales", "extract", "--try", "2"
     )
     assert "did you mean 'extract'?" in line.fails("tasks", "logs", "sales", "extrct")
+
+
+@pytest.mark.parametrize("way", [(), ("--follow",), ("--raw",)])
+def test_a_try_that_wrote_no_log_is_no_error(
+    line: CommandLine, sales: DagDocument, scheduler: TestScheduler, settings: Settings, way: tuple[str, ...]
+) -> None:
+    log_of(line, settings, scheduler).unlink()
+    with scheduler.database.begin() as connection:
+        connection.exec_driver_sql("UPDATE task_attempt SET ended_at = queued_at, outcome = 'success'")
+    answer = line.run("tasks", "logs", "sales", "extract", *way)
+    assert (answer.exit_code, answer.stdout, answer.stderr) == (0, "", "try 1 wrote no log\n")
 
 
 def test_follow_waits_for_a_try_that_is_still_to_come(

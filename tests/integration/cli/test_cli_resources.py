@@ -165,6 +165,17 @@ def test_an_account_is_made_changed_and_deleted(line: CommandLine, database: Dat
     assert "battery" not in str(audited(database))
 
 
+def test_a_deactivated_account_cannot_log_in_until_it_is_activated(line: CommandLine, database: Database) -> None:
+    line.ok("users", "create", "ada", "--password-stdin", stdin="correct horse\n")
+    for act, is_active in (("deactivate", False), ("activate", True)):
+        line.ok("users", act, "ada")
+        assert [one["is_active"] for one in line.json("users", "list")] == [is_active]
+        with database.begin() as connection:
+            assert (accounts.verify(connection, "ada", "correct horse") is not None) is is_active
+    assert {"activate_user", "deactivate_user"} <= {one["event"] for one in audited(database)}
+    assert "grace" in line.fails("users", "deactivate", "grace")
+
+
 def test_a_password_is_never_asked_for_without_a_terminal(line: CommandLine) -> None:
     assert "--password-stdin" in line.fails("users", "create", "ada", code=2)
     assert "expected 8 to" in line.fails("users", "create", "ada", "--password-stdin", stdin="short\n")

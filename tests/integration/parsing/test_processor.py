@@ -41,6 +41,17 @@ def test_a_new_file_becomes_a_dag_with_all_that_its_pages_need(live: Parsed) -> 
     assert row["parse_seconds"] > 0
 
 
+@pytest.mark.parametrize(("dags", "line"), [(1, "1 new DAG version"), (2, "2 new DAG versions")])
+def test_new_versions_are_counted_in_the_log(
+    live: Parsed, caplog: pytest.LogCaptureFixture, dags: int, line: str
+) -> None:
+    caplog.set_level("INFO")
+    live.write(
+        "a.py", "from treadle import DAG\n" + "".join(f"d{number} = DAG('d{number}')\n" for number in range(dags))
+    )
+    wait_until(lambda: line in [record.getMessage() for record in caplog.records])
+
+
 def test_an_edit_is_a_new_version_and_an_edit_of_a_function_only_new_text(live: Parsed) -> None:
     live.write("a.py", dag_text("a"))
     live.wait_for_dag("a")

@@ -22,6 +22,7 @@ from treadle_metadata.connection import Database
 from treadle_metadata.errors import ConflictError
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
+from treadle_scheduler.waking import Scope
 from treadle_worker.protocol import Workload
 
 RUNS, SLOTS, IN_RUN, MOST_RUNS = 2, 4, 3, 5
@@ -98,7 +99,7 @@ class Anything(RuleBasedStateMachine):
 
     @rule()
     def beat(self) -> None:
-        self.scheduler.loop.wake(everywhere=True)
+        self.scheduler.loop.wake(Scope.EVERYTHING)
         self.scheduler.loop.beat()
 
     @rule(seconds=st.sampled_from([1, 10, 25, 35, 200]))

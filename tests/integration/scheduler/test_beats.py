@@ -15,6 +15,7 @@ from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
+from treadle_scheduler.waking import Scope
 from treadle_worker.protocol import Workload
 
 
@@ -289,7 +290,7 @@ def test_a_full_pool_does_not_hide_the_ready_tasks_of_another(scheduler: TestSch
     scheduler.trigger("backlog")
     run_id = scheduler.trigger("free")
     scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
-    scheduler.loop.wake(everywhere=True)
+    scheduler.loop.wake(Scope.EVERYTHING)
     scheduler.loop.beat()
     states = list(scheduler.task_states(run_id).values())
     assert states == ["queued"] * 15

@@ -68,7 +68,12 @@ def test_a_log_that_is_not_there_is_empty_and_one_outside_its_folder_is_refused(
     assert admin.get(f"{url}/1").status_code == 404
     with database.begin() as connection:
         add_try(connection, "weather", "first", "fetch", "no/such/file", now=clock.now())
-    assert admin.json(f"{url}/1") == {"content": [], "continuation_token": None}
+    empty = {"content": [], "continuation_token": None}
+    assert admin.json(f"{url}/1") == empty | {"message": "try 1 has written no log yet"}
+    with database.begin() as connection:
+        connection.exec_driver_sql("UPDATE task_attempt SET ended_at = started_at, outcome = 'success'")
+    for question in ("", "?full_content=true", "?tail=5"):
+        assert admin.json(f"{url}/1{question}") == empty | {"message": "try 1 wrote no log"}
     assert admin.get(f"{url}/0").status_code == 404
     assert admin.get(f"{url}/1?token=x").status_code == 422
     with database.begin() as connection:

@@ -10,11 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.runtime.attempts import Answers
 
-from treadle.connections import Connection, ConnectionFormatError, ConnectionNotFoundError
-from treadle.errors import NotInTaskError
+from treadle.connections import Connection
+from treadle.errors import (
+    ConnectionFormatError,
+    ConnectionNotFoundError,
+    NotInTaskError,
+    VariableNotFoundError,
+    VariableValueError,
+)
 from treadle.runtime import current, masking
 from treadle.runtime.context import get_current_context
-from treadle.variable import Variable, VariableNotFoundError, VariableValueError
+from treadle.variable import Variable
 
 text = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
 maybe = st.none() | text

@@ -16,10 +16,8 @@ import pytest
 
 from treadle import DAG, EmptyOperator, FailTask, Param, ParamError, SkipTask, task
 from treadle.connections import Connection
-from treadle.errors import TaskNotFoundError
+from treadle.errors import DagTestFailed, SourceFileError, TaskNotFoundError
 from treadle.runtime import dag_test
-from treadle.runtime.dag_test_result import DagTestFailed
-from treadle.runtime.local_supervisor import SourceFileError
 from treadle.variable import Variable
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -241,3 +242,12 @@ def test_a_task_knows_the_line_of_its_definition_also_through_subclasses() -> No
         here = sys._getframe().f_lineno
         task = Careful(task_id="a")
     assert task.site == (__file__, here + 1)
+
+
+@pytest.mark.parametrize(("value", "logged"), [(None, []), (0, ["Returned value: 0"]), ("", ["Returned value: ''"])])
+def test_a_task_that_returns_nothing_logs_nothing(
+    value: object, logged: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    PythonOperator(task_id="t", python_callable=lambda: value).execute({})
+    assert [record.getMessage() for record in caplog.records] == logged

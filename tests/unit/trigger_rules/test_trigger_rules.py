@@ -203,7 +203,7 @@ def test_the_reason_says_what_is_missing(rule: str, states: list[str], reason: s
 
 
 def test_an_unknown_rule_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(UnknownTriggerRule, match=r"'al_success'\. Did you mean 'all_success'"):
+    with pytest.raises(UnknownTriggerRule, match=r"'al_success'; did you mean 'all_success'"):
         evaluate("al_success", UpstreamCounts(total=1))
 
 

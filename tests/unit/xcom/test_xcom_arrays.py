@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from treadle import xcom
-from treadle.errors import XComTypeError
-from treadle.xcom_arrays import LibraryMissingError
+from treadle.errors import LibraryMissingError, XComTypeError
 
 
 def back(value: Any) -> Any:

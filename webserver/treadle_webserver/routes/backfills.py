@@ -15,11 +15,12 @@ from treadle_metadata import audit, backfills
 from treadle_metadata.queries import backfills as queries
 from treadle_webserver.authorize import Actor, ActorOf
 from treadle_webserver.parameters import PageQuery, RowId, StrictBody, Text, totals
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.resources import BackfillListShape, BackfillShape, backfill_shape
 from treadle_webserver.shapes.times import utc
 
-router = APIRouter(prefix="/api", tags=["Backfill"])
+router = APIRouter(prefix="/api", tags=["Backfill"], route_class=RetriedRoute)
 
 _DATE_LENGTH = len("2025-03-01")
 

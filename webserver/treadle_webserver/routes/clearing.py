@@ -17,10 +17,11 @@ from treadle_metadata.queries.task_instances import rows_by_id
 from treadle_metadata.runs import newest_version
 from treadle_webserver.authorize import Actor, ActorOf
 from treadle_webserver.parameters import DagId, RunId, StrictBody
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.runs import ChangedInstancesShape, instance_shape
 
-router = APIRouter(prefix="/api/v2/dags/{dag_id}", tags=["TaskInstance"])
+router = APIRouter(prefix="/api/v2/dags/{dag_id}", tags=["TaskInstance"], route_class=RetriedRoute)
 
 TaskName = Annotated[str, Field(max_length=500)]
 TaskReference = TaskName | tuple[TaskName, Annotated[int, Field(ge=-1, le=2**31 - 1)]]

@@ -13,10 +13,11 @@ from treadle_metadata.queries import connections as queries
 from treadle_metadata.resources import create_connection, delete_connection, update_connection
 from treadle_webserver.authorize import ActorOf
 from treadle_webserver.parameters import Name, PageQuery, StrictBody, Text, totals
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.resources import ConnectionListShape, ConnectionShape, connection_shape
 
-router = APIRouter(prefix="/api/v2/connections", tags=["Connection"])
+router = APIRouter(prefix="/api/v2/connections", tags=["Connection"], route_class=RetriedRoute)
 
 UpdateMask = Annotated[
     list[Literal["conn_type", "description", "host", "login", "schema", "port", "password", "extra"]] | None,

@@ -27,10 +27,11 @@ from treadle_webserver.parameters import (
     cursors,
     one_or_all,
 )
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.runs import RunListShape, RunShape, run_shape
 
-router = APIRouter(prefix="/api/v2/dags/{dag_id}/dagRuns", tags=["DagRun"])
+router = APIRouter(prefix="/api/v2/dags/{dag_id}/dagRuns", tags=["DagRun"], route_class=RetriedRoute)
 
 Note = Annotated[str, Field(max_length=1000)] | None
 

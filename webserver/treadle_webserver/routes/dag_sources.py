@@ -11,10 +11,11 @@ from pydantic import Field
 from treadle_metadata.queries import versions as queries
 from treadle_metadata.queries.dags import get_dag
 from treadle_webserver.parameters import DagId, PageQuery, VersionNumber, one_or_all, totals
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.dags import SourceShape, VersionListShape, VersionShape, version_shape
 
-router = APIRouter(prefix="/api/v2", tags=["DagVersion"])
+router = APIRouter(prefix="/api/v2", tags=["DagVersion"], route_class=RetriedRoute)
 
 
 class VersionQuery(PageQuery):

@@ -17,6 +17,7 @@ from treadle_metadata.queries.paging import Page
 from treadle_metadata.queries.versions import get_version
 from treadle_webserver.authorize import Actor, ActorOf
 from treadle_webserver.parameters import DagId, PageQuery, RunStateName, StrictBody, Text, Texts, totals
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.dags import (
     DagDetailsShape,
@@ -29,7 +30,7 @@ from treadle_webserver.shapes.dags import (
     stats_shapes,
 )
 
-router = APIRouter(prefix="/api/v2", tags=["DAG"])
+router = APIRouter(prefix="/api/v2", tags=["DAG"], route_class=RetriedRoute)
 
 
 class DagQuery(PageQuery):
@@ -171,6 +172,6 @@ def _list_shape(page: Page, service: Service) -> DagListShape:
 
 def _pause(connection: Connection, ids: list[str], paused: bool, actor: Actor, service: Service) -> None:
     now = service.now()
-    for dag_id in set_paused(connection, ids, paused, now=now):
+    for dag_id in set_paused(connection, ids, paused):
         event = "pause_dag" if paused else "unpause_dag"
         audit.record(connection, actor=actor.username, event=event, dag_id=dag_id, now=now)

@@ -10,10 +10,11 @@ from pydantic import Field
 from treadle_metadata.queries import events as queries
 from treadle_metadata.queries.conditions import Between
 from treadle_webserver.parameters import Moment, PageQuery, RowId, Text, Texts, totals
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.resources import EventListShape, EventShape, event_shape
 
-router = APIRouter(prefix="/api/v2/eventLogs", tags=["Event Log"])
+router = APIRouter(prefix="/api/v2/eventLogs", tags=["Event Log"], route_class=RetriedRoute)
 
 
 class EventQuery(PageQuery):

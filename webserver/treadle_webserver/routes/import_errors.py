@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 
 from treadle_metadata.queries import dags as queries
 from treadle_webserver.parameters import PageQuery, RowId, Text, totals
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.resources import (
     ImportErrorListShape,
@@ -17,7 +18,7 @@ from treadle_webserver.shapes.resources import (
     warning_shape,
 )
 
-router = APIRouter(prefix="/api/v2", tags=["Import Error"])
+router = APIRouter(prefix="/api/v2", tags=["Import Error"], route_class=RetriedRoute)
 
 
 class ImportErrorQuery(PageQuery):

@@ -14,10 +14,11 @@ from treadle_metadata.accounts import LONGEST_PASSWORD, end_logins, verify
 from treadle_webserver.authorize import ActorOf
 from treadle_webserver.parameters import StrictBody
 from treadle_webserver.permissions import ROLES
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.tokens import Claim
 
-router = APIRouter(prefix="/auth", tags=["Login"])
+router = APIRouter(prefix="/auth", tags=["Login"], route_class=RetriedRoute)
 
 
 class Credentials(StrictBody):

@@ -12,10 +12,13 @@ from typing_extensions import TypedDict
 from treadle_metadata.errors import InvalidRequestError
 from treadle_metadata.queries import logs as queries
 from treadle_webserver.parameters import DagId, MapIndexQuery, RunId, TaskId, TryNumber
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 
 router = APIRouter(
-    prefix="/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}/logs", tags=["TaskInstance"]
+    prefix="/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}/logs",
+    tags=["TaskInstance"],
+    route_class=RetriedRoute,
 )
 
 NDJSON = "application/x-ndjson"

@@ -12,10 +12,11 @@ from typing_extensions import TypedDict
 
 from treadle.version import __version__
 from treadle_metadata.queries.health import DaemonHealth, daemon_health
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.times import utc
 
-router = APIRouter(prefix="/api/v2", tags=["Monitor"])
+router = APIRouter(prefix="/api/v2", tags=["Monitor"], route_class=RetriedRoute)
 _LOG = logging.getLogger(__name__)
 
 SCHEDULER: Final = "scheduler"

@@ -12,10 +12,11 @@ from treadle_metadata.queries import pools as queries
 from treadle_metadata.resources import create_pool, delete_pool, set_pool
 from treadle_webserver.authorize import ActorOf
 from treadle_webserver.parameters import Name, PageQuery, StrictBody, Text, totals
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.resources import PoolListShape, PoolShape, pool_shape
 
-router = APIRouter(prefix="/api/v2/pools", tags=["Pool"])
+router = APIRouter(prefix="/api/v2/pools", tags=["Pool"], route_class=RetriedRoute)
 
 Slots = Annotated[int, Field(ge=-1, le=2**31 - 1)]
 Field_ = Literal["slots", "description", "include_deferred"]

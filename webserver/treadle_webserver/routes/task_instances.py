@@ -30,6 +30,7 @@ from treadle_webserver.parameters import (
     cursors,
     one_or_all,
 )
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.runs import (
     ChangedInstancesShape,
@@ -38,7 +39,9 @@ from treadle_webserver.shapes.runs import (
     instance_shape,
 )
 
-router = APIRouter(prefix="/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances", tags=["TaskInstance"])
+router = APIRouter(
+    prefix="/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances", tags=["TaskInstance"], route_class=RetriedRoute
+)
 
 
 class InstanceQuery(RunDatesQuery):

@@ -9,10 +9,11 @@ from fastapi import APIRouter, Query
 from treadle_metadata.errors import NotFoundError
 from treadle_metadata.queries.versions import newest_document
 from treadle_webserver.parameters import DagId, TaskId
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.tasks import TaskListShape, TaskShape, task_shapes
 
-router = APIRouter(prefix="/api/v2/dags/{dag_id}/tasks", tags=["Task"])
+router = APIRouter(prefix="/api/v2/dags/{dag_id}/tasks", tags=["Task"], route_class=RetriedRoute)
 
 OrderBy = Annotated[Literal["task_id", "-task_id"] | None, Query()]
 

@@ -6,10 +6,15 @@ from fastapi import APIRouter
 
 from treadle_metadata.queries.task_instances import get_instance, get_try, list_tries
 from treadle_webserver.parameters import DagId, MapIndex, MapIndexQuery, RunId, TaskId, TryNumber
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.runs import TryListShape, TryShape, try_shape
 
-router = APIRouter(prefix="/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}", tags=["TaskInstance"])
+router = APIRouter(
+    prefix="/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}",
+    tags=["TaskInstance"],
+    route_class=RetriedRoute,
+)
 
 
 @router.get("/tries")

@@ -15,10 +15,11 @@ from treadle_metadata.queries.variables import list_variables
 from treadle_metadata.resources import create_variable, delete_variable, require_variable, set_variable
 from treadle_webserver.authorize import ActorOf
 from treadle_webserver.parameters import Name, PageQuery, StrictBody, Text, totals
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.resources import VariableListShape, VariableShape
 
-router = APIRouter(prefix="/api/v2/variables", tags=["Variable"])
+router = APIRouter(prefix="/api/v2/variables", tags=["Variable"], route_class=RetriedRoute)
 
 UpdateMask = Annotated[list[Literal["value", "description"]] | None, Query(max_length=2)]
 

@@ -8,10 +8,11 @@ from treadle.differences import differences
 from treadle.document import loads
 from treadle_metadata.queries.versions import get_version
 from treadle_webserver.parameters import DagId, VersionNumber
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.why import VersionDiffShape, diff_shape
 
-router = APIRouter(prefix="/api/v2/dags/{dag_id}/dagVersions", tags=["DagVersion"])
+router = APIRouter(prefix="/api/v2/dags/{dag_id}/dagVersions", tags=["DagVersion"], route_class=RetriedRoute)
 
 
 @router.get("/{version_number}/diff/{other_version_number}")

@@ -14,9 +14,10 @@ from fastapi.responses import StreamingResponse
 from treadle_metadata.queries.runs import get_run
 from treadle_metadata.states import FINISHED_RUNS
 from treadle_webserver.parameters import DagId, RunId
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
 
-router = APIRouter(prefix="/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}", tags=["DagRun"])
+router = APIRouter(prefix="/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}", tags=["DagRun"], route_class=RetriedRoute)
 
 
 @router.get("/wait", response_class=StreamingResponse)

@@ -6,10 +6,11 @@ from fastapi import APIRouter
 
 from treadle_metadata.queries import why as queries
 from treadle_webserver.parameters import DagId, MapIndexQuery, RunId, TaskId
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.why import WhyShape, why_shape
 
-router = APIRouter(prefix="/api/v2/dags/{dag_id}", tags=["Why"])
+router = APIRouter(prefix="/api/v2/dags/{dag_id}", tags=["Why"], route_class=RetriedRoute)
 
 
 @router.get("/why")

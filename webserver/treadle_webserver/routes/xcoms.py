@@ -13,11 +13,14 @@ from treadle_metadata.errors import InvalidRequestError
 from treadle_metadata.queries import xcoms as queries
 from treadle_metadata.queries.surrogates import may_hold_halves, without_halves
 from treadle_webserver.parameters import DagId, MapIndexQuery, Name, PageQuery, RunId, TaskId, Text, one_or_all, totals
+from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.resources import XComListShape, XComShape, xcom_entry_shape
 
 router = APIRouter(
-    prefix="/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}/xcomEntries", tags=["XCom"]
+    prefix="/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}/xcomEntries",
+    tags=["XCom"],
+    route_class=RetriedRoute,
 )
 
 

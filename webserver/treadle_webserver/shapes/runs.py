@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -50,16 +49,13 @@ class RunListShape(TypedDict):
     previous_cursor: str | None
 
 
-class InstanceShape(TypedDict):
-    """One task instance."""
+class _AttemptedShape(TypedDict):
+    """What a task instance and each of its attempts have in common."""
 
-    id: str
     task_id: str
     dag_id: str
     dag_run_id: str
     map_index: int
-    logical_date: datetime | None
-    run_after: datetime | None
     start_date: datetime | None
     end_date: datetime | None
     duration: float | None
@@ -81,12 +77,20 @@ class InstanceShape(TypedDict):
     pid: int | None
     executor: str | None
     executor_config: str
+    dag_version: VersionShape | None
+
+
+class InstanceShape(_AttemptedShape):
+    """One task instance."""
+
+    id: str
+    logical_date: datetime | None
+    run_after: datetime | None
     note: str | None
     rendered_map_index: str | None
     rendered_fields: dict[str, Any]
     trigger: dict[str, Any] | None
     triggerer_job: dict[str, Any] | None
-    dag_version: VersionShape | None
     waiting_for: str | None
 
 
@@ -107,35 +111,9 @@ class ChangedInstancesShape(TypedDict):
     total_entries: int
 
 
-class TryShape(TypedDict):
-    """One attempt of a task instance. The last five fields are Treadle's own."""
+class TryShape(_AttemptedShape):
+    """One attempt of a task instance. Its own fields are Treadle's own."""
 
-    task_id: str
-    dag_id: str
-    dag_run_id: str
-    map_index: int
-    start_date: datetime | None
-    end_date: datetime | None
-    duration: float | None
-    state: str | None
-    try_number: int
-    max_tries: int
-    task_display_name: str
-    dag_display_name: str
-    hostname: str | None
-    unixname: str | None
-    pool: str
-    pool_slots: int
-    queue: str | None
-    priority_weight: int | None
-    operator: str | None
-    operator_name: str | None
-    queued_when: datetime | None
-    scheduled_when: datetime | None
-    pid: int | None
-    executor: str | None
-    executor_config: str
-    dag_version: VersionShape | None
     exit_code: int | None
     signal: int | None
     peak_rss_bytes: int | None
@@ -252,7 +230,7 @@ def try_shape(instance: Mapping[str, Any], attempt: Mapping[str, Any]) -> TrySha
         "scheduled_when": None,
         "pid": attempt["pid"],
         "executor": attempt["executor"],
-        "executor_config": json.dumps({}),
+        "executor_config": facts["executor_config"],
         "dag_version": version,
         "exit_code": attempt["exit_code"],
         "signal": attempt["signal"],
