@@ -88,9 +88,7 @@ class Connection:
         """
         found = find(conn_id)
         if found is None:
-            raise ConnectionNotFoundError(
-                conn_id=conn_id, environment=_in_environment(conn_id), asker=current.asker()
-            )
+            raise ConnectionNotFoundError(conn_id=conn_id, environment=_in_environment(conn_id), asker=current.asker())
         return found
 
     @classmethod

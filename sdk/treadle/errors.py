@@ -188,7 +188,7 @@ class NotInTaskError(TreadleError, RuntimeError):
 
 
 class Asker(StrEnum):
-    """Who asked for a variable or connection: it decides where one may be looked for, so what helps if none is there."""
+    """Who asked for a variable or connection: it decides where it is looked for, and what helps if none is there."""
 
     FILE = "file"
     """Code at the level of a DAG file: it has the environment only, never the database."""

@@ -38,6 +38,7 @@ class TestScheduler:
         self.executor = InstantExecutor(database, replace(settings, executor="instant"), outcome, clock)
         self.context = Context(database, clock, self.executor.settings, {"instant": self.executor})
         self.loop = Loop(self.context)
+        self.executor.start(self.loop.wake)
 
     def install(self, document: DagDocument, **columns: Any) -> None:
         """Store a DAG."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+import socket
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -34,17 +35,44 @@ class Chunk:
     at_end: bool
 
 
-def log_path(
+@dataclass(frozen=True, slots=True)
+class Log:
+    """An attempt's log. The file is made with its first line, so an attempt that said nothing has none."""
+
+    path: Path
+    attempt: Mapping[str, Any]
+
+    def why_empty(self) -> str | None:
+        """Return why there are no lines, or None if there are some."""
+        return why_empty(self.path, self.attempt)
+
+
+def find_log(
     connection: Connection, logs_folder: Path, dag_id: str, run_id: str, task_id: str, map_index: int, try_number: int
-) -> Path:
-    """Return the file of an attempt's log; it need not exist yet.
+) -> Log:
+    """Return where an attempt's log is.
 
     Raises:
         NotFoundError: there is no such instance or try.
     """
     instance = get_instance(connection, dag_id, run_id, task_id, map_index)
-    stored = get_try(connection, instance, try_number)["log_path"]
-    return inside(logs_folder, stored)
+    attempt = get_try(connection, instance, try_number)
+    return Log(inside(logs_folder, attempt["log_path"]), attempt)
+
+
+def why_empty(path: Path, attempt: Mapping[str, Any]) -> str | None:
+    """Return, in words, why ``attempt`` (a row of task_attempt) has no lines at ``path``; None if it has some."""
+    try:
+        if path.stat().st_size:
+            return None
+    except FileNotFoundError:
+        pass
+    number, host = attempt["try_number"], attempt["hostname"]
+    if attempt["ended_at"] is None:
+        return f"try {number} has written no log yet"
+    if host in (None, socket.gethostname()):
+        return f"try {number} wrote no log"
+    return f"try {number} wrote no log here; it ran on {host!r}: if that has a logs folder of its own, look there"
 
 
 def inside(logs_folder: Path, stored: str) -> Path:

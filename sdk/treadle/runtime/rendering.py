@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from treadle.errors import TemplateFieldError
 from treadle.resolvable import Resolvable, Resolver
 from treadle.templates import TemplateFile, literal
-from treadle.wording import shown
 
 if TYPE_CHECKING:
     from treadle.dags import DAG

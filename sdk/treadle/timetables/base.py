@@ -13,7 +13,16 @@ from datetime import datetime
 from typing import Literal
 
 from treadle.document import ScheduleDocument
-from treadle.errors import InvalidSchedule as InvalidSchedule
+from treadle.errors import InvalidSchedule
+
+__all__ = [
+    "Catchup",
+    "DagRunInfo",
+    "DataInterval",
+    "InvalidSchedule",
+    "TimeRestriction",
+    "Timetable",
+]
 
 Catchup = bool | Literal["all", "last", "none"]
 """Which missed times become runs. ``True``/``"all"``: every one. ``False``/``"last"``: the latest only.

@@ -15,6 +15,7 @@ from tests.support.scheduling import TestScheduler
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
+from treadle_scheduler.waking import Scope
 
 Running = Callable[..., AbstractContextManager[None]]
 
@@ -49,7 +50,7 @@ def running(database: Database, settings: Settings) -> Running:
         def work() -> None:
             while not ended.wait(0.01):
                 beating.clock.set(datetime.now(UTC))
-                beating.loop.wake(everywhere=True)
+                beating.loop.wake(Scope.EVERYTHING)
                 beating.loop.beat()
 
         thread = threading.Thread(target=work)

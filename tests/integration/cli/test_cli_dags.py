@@ -241,7 +241,7 @@ def test_logs_that_are_not_there_are_told(
     line: CommandLine, sales: DagDocument, scheduler: TestScheduler, settings: Settings
 ) -> None:
     log_of(line, settings, scheduler, "first")
-    assert "try 1 has written no log yet" in line.run("tasks", "logs", "sales", "load").stderr
+    assert "try 1 wrote no log" in line.run("tasks", "logs", "sales", "load").stderr
     assert "try of task instance 'extract' '2' was not found" in line.fails(
         "tasks", "logs", "sales", "extract", "--try", "2"
     )

@@ -15,6 +15,7 @@ from treadle.document import TaskDocument
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
+from treadle_scheduler.waking import Scope
 from treadle_worker.protocol import Workload
 
 BLOCKED, HOPS = 5000, 20
@@ -61,6 +62,7 @@ def scheduler(database: Database, settings: Settings, clock: ManualClock) -> Tes
 def run_chain(scheduler: TestScheduler) -> Count:
     """Run the chain, a hop for each beat, and return what the beats asked of the database."""
     run_id = scheduler.trigger("chain")
+    scheduler.loop.wake(Scope.RUNS)
     with counting(scheduler.database) as count:
         for _ in range(3 * HOPS):
             scheduler.loop.beat()

@@ -82,9 +82,14 @@ def test_streams_and_loggers_are_put_back_however_the_block_ends(monkeypatch: py
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stdout", stream)
     factory = logging.getLogRecordFactory()
-    with pytest.raises(KeyError), masked_output():
-        print("no end of line", end="")
-        raise KeyError
+
+    def interrupted() -> None:
+        with masked_output():
+            print("no end of line", end="")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        interrupted()
     assert sys.stdout is stream
     assert stream.getvalue() == "no end of line"
     assert logging.getLogRecordFactory() is factory

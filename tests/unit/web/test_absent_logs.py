@@ -24,7 +24,7 @@ HERE = socket.gethostname()
         (
             ENDED,
             "far-away",
-            "try 2 wrote no log here; it ran on 'far-away', where its log is if folders are not shared",
+            "try 2 wrote no log here; it ran on 'far-away': if that has a logs folder of its own, look there",
         ),
     ],
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from collections.abc import Iterable
+from typing import Annotated, Any, NotRequired
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
@@ -26,10 +27,14 @@ _NAMES = {"time": "timestamp", "text": "event", "source": "logger"}
 
 
 class LogShape(TypedDict):
-    """Lines of a log. ``continuation_token`` is null when there is no more now; it is never needed to be understood."""
+    """Lines of a log. ``continuation_token`` is null when there is no more now; it is never needed to be understood.
+
+    ``message`` is there only where the log has no line at all: it says why.
+    """
 
     content: list[dict[str, Any]]
     continuation_token: str | None
+    message: NotRequired[str]
 
 
 @router.get("/{try_number}", response_model=LogShape)
@@ -53,21 +58,28 @@ def get_log(
     queries.require_try(try_number)
     with service.database.begin() as connection:
         folder = service.settings.path("logs_folder")
-        path = queries.log_path(connection, folder, dag_id, dag_run_id, task_id, map_index, try_number)
+        log = queries.find_log(connection, folder, dag_id, dag_run_id, task_id, map_index, try_number)
+    path = log.path
     streamed = NDJSON in request.headers.get("accept", "")
     if tail is not None:
         lines = queries.read_tail(path, tail).lines
         if streamed:
             return Response(_text(lines), media_type=NDJSON)
-        return {"content": [line_shape(line) for line in lines], "continuation_token": None}
+        return _shape(log, lines, None)
     if streamed:
         return StreamingResponse((_text(lines) for lines in queries.chunks(path)), media_type=NDJSON)
     if full_content:
-        content = [line_shape(line) for line in queries.iterate(path)]
-        return {"content": content, "continuation_token": None}
+        return _shape(log, queries.iterate(path), None)
     chunk = queries.read_chunk(path, _offset(token))
     following = None if chunk.at_end else str(chunk.next_offset)
-    return {"content": [line_shape(line) for line in chunk.lines], "continuation_token": following}
+    return _shape(log, chunk.lines, following)
+
+
+def _shape(log: queries.Log, lines: Iterable[dict[str, Any]], following: str | None) -> LogShape:
+    answer: LogShape = {"content": [line_shape(line) for line in lines], "continuation_token": following}
+    if not answer["content"] and (reason := log.why_empty()) is not None:
+        answer["message"] = reason
+    return answer
 
 
 def line_shape(line: dict[str, Any]) -> dict[str, Any]:

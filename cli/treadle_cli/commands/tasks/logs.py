@@ -69,23 +69,24 @@ def logs(
     number = try_number or instance["try_number"]
     if number == 0:
         raise CliError(_nothing_yet(instance))
-    path = in_database(lambda connection: _path(connection, settings, instance, number))
-    if not path.exists():
-        raise CliError(f"there is no log {path}: the try has not begun to write, or it ran on another machine")
+    attempt = in_database(lambda connection: get_try(connection, instance, number))
+    path = _path(settings, attempt)
     _print(questions.iterate(path), raw=raw)
+    _say_if_empty(path, attempt)
 
 
 def _follow(
     database: Database, settings: Settings, instance: Mapping[str, Any], try_number: int | None, *, raw: bool
 ) -> None:
     number = try_number or _awaited_try(database, instance)
-    path = database.run(lambda connection: _path(connection, settings, instance, number))
     offset = 0
     while True:
         # Asked before reading: what was written before the end is then surely read.
-        is_over = database.run(lambda connection: get_try(connection, instance, number)["ended_at"] is not None)
+        attempt = database.run(lambda connection: get_try(connection, instance, number))
+        path = _path(settings, attempt)
         offset = _print_from(path, offset, raw=raw)
-        if is_over:
+        if attempt["ended_at"] is not None:
+            _say_if_empty(path, attempt)
             return
         time.sleep(PAUSE)
 
@@ -120,9 +121,13 @@ def _nothing_yet(instance: Mapping[str, Any]) -> str:
     return f"{where} was not started, so it has no log: it is {_why(instance)}"
 
 
-def _path(connection: Connection, settings: Settings, instance: Mapping[str, Any], number: int) -> Path:
-    stored = get_try(connection, instance, number)["log_path"]
-    return questions.inside(settings.path("logs_folder"), stored)
+def _path(settings: Settings, attempt: Mapping[str, Any]) -> Path:
+    return questions.inside(settings.path("logs_folder"), attempt["log_path"])
+
+
+def _say_if_empty(path: Path, attempt: Mapping[str, Any]) -> None:
+    if (reason := questions.why_empty(path, attempt)) is not None:
+        say(reason)
 
 
 def _print(lines: Iterator[dict[str, Any]], *, raw: bool) -> None:
