@@ -48,6 +48,7 @@ $(BIN)/python:
 		{ echo "$(PYTHON) cannot make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
 
 $(VENV)/.run: $(BIN)/python pyproject.toml
+	@echo "Installing into $(VENV) (once, about half a minute) ..."
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 

@@ -7,10 +7,13 @@ imported). Exit codes: 0 done, 1 failed, 2 wrong usage,
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any, Final
 
 import click
 
+from treadle.version import __version__
 from treadle_cli import errors
 from treadle_cli.clicks import Entry, LazyGroup
 from treadle_cli.errors import StoppedWaiting
@@ -61,6 +64,10 @@ class Root(LazyGroup):
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
+        except BrokenPipeError:
+            # Whoever read the output has seen enough; what is still buffered has nowhere to go.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)
         except Exception as error:
             if ctx.params.get("debug"):
                 raise
@@ -75,6 +82,7 @@ class Root(LazyGroup):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     examples=("treadle standalone", "treadle dags trigger daily_sales --wait"),
 )
+@click.version_option(__version__, message="%(version)s")
 @click.option("--debug", is_flag=True, envvar="TREADLE_DEBUG", help="Show the traceback of an error.")
 def root(debug: bool) -> None:
     """Treadle runs DAGs of Python tasks on a schedule."""

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, Final
 
+from treadle.errors import TaskNotFoundError
 from treadle.runtime.masking import MASKER
 from treadle.runtime.run_task import Limits, run_attempt
 from treadle.runtime.supervisor import AttemptResult
@@ -105,6 +106,8 @@ def _attempt(stream: FrameStream, order: Message, find_dags: FindDags) -> Attemp
         return run_attempt(dag, workload["task_id"], workload, supervisor, Limits(**order["limits"]))
     except DagFileError as error:
         return _failure("import", error)
+    except TaskNotFoundError as error:
+        return _failure("import", error, f"{workload['file']} was edited after this run began: ")
     except BaseException as error:
         return _failure("protocol", error, "the task runtime itself failed: ")
     finally:

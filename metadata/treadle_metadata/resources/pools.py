@@ -59,12 +59,21 @@ def set_pool(
     notify(connection, POOLS)
 
 
+_NAMING_DAGS: Final = """
+    SELECT dag.dag_id FROM dag JOIN dag_version AS version ON version.id = dag.version_id
+    WHERE dag.is_active
+      AND EXISTS (
+          SELECT FROM jsonb_array_elements(version.document -> 'tasks') AS task WHERE task ->> 'pool' = %(name)s)
+    ORDER BY dag.dag_id LIMIT 1
+"""
+
+
 def delete_pool(connection: Connection, name: str) -> None:
     """Delete a pool.
 
     Raises:
         NotFoundError: there is none with that name.
-        ConflictError: it is ``default_pool``, or unfinished task instances need it.
+        ConflictError: it is ``default_pool``, or unfinished task instances or a DAG need it.
     """
     if name == DEFAULT_POOL:
         raise ConflictError(f"pool {DEFAULT_POOL!r} is always there: it cannot be deleted")
@@ -76,6 +85,8 @@ def delete_pool(connection: Connection, name: str) -> None:
     ((users,),) = tuples(connection, waiting, {"name": name})
     if users:
         raise ConflictError(f"pool {shown(name)} is used by {users} unfinished task instances: let them end first")
+    for row in tuples(connection, _NAMING_DAGS, {"name": name}):
+        raise ConflictError(f"pool {shown(name)} is named by a task of DAG {shown(row[0])}: change the DAG first")
     if execute(connection, "DELETE FROM slot_pool WHERE name = %(name)s", {"name": name}) == 0:
         known = [row[0] for row in tuples(connection, "SELECT name FROM slot_pool")]
         raise NotFoundError("pool", name, known)

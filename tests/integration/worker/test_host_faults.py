@@ -214,3 +214,10 @@ def test_no_more_templates_are_kept_than_the_setting_says(make_rig: Callable[...
         assert rig.run("quick", file=f"file{number}.py")["outcome"] == "success"
     host_zygote_and_templates = 4
     wait_until(lambda: len(processes_with(str(rig.home))) <= host_zygote_and_templates)
+
+
+def test_a_task_that_was_edited_away_is_told_in_one_sentence(rig: Rig) -> None:
+    rig.dag("@task\ndef other():\n    pass\nother()")
+    error = rig.run("gone")["error"]
+    assert error is not None
+    assert error["message"] == "one.py was edited after this run began: DAG 'one' has no task 'gone'"
