@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 
 from bench import processes
 from bench.installation import installed, wait_for
@@ -31,11 +32,10 @@ def main(options: list[str]) -> None:
         installation.wait_for_dag("bench")
         before, _ = installation.pids()
         installation.trigger("bench")
-        running = "SELECT count(*) AS n FROM task_instance WHERE state = 'running'"
-        wait_for(lambda: installation.select(running)[0]["n"] >= chosen.tasks, 30)
-        after, _ = installation.pids()
-        children = sorted(set(after) - set(before))
-        tasks = children[-chosen.tasks :]
+        # The template of the file comes first, then one child for each task.
+        wait_for(lambda: len(set(installation.pids()[0]) - set(before)) > chosen.tasks, 30)
+        time.sleep(1)
+        tasks = sorted(set(installation.pids()[0]) - set(before))[-chosen.tasks :]
         pss = processes.pss_mb(tasks) / len(tasks)
         private = sum(_private_mb(pid) for pid in tasks) / len(tasks)
     report("memory", vars(chosen), {"task_pss_mb": pss, "task_private_mb": private})
