@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import click
 
-from treadle.version import __version__
 from treadle_cli import errors
 from treadle_cli.clicks import Entry, LazyGroup
 from treadle_cli.errors import StoppedWaiting
@@ -76,13 +75,23 @@ class Root(LazyGroup):
             ) from error
 
 
+def _tell_version(ctx: click.Context, _option: click.Parameter, asked: bool) -> None:
+    """Run the command ``version``, which is loaded then only."""
+    command = ctx.command.get_command(ctx, "version") if asked and isinstance(ctx.command, click.Group) else None
+    if command is not None:
+        ctx.invoke(command)
+        ctx.exit()
+
+
 @click.group(
     cls=Root,
     table=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     examples=("treadle standalone", "treadle dags trigger daily_sales --wait"),
 )
-@click.version_option(__version__, message="%(version)s")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_tell_version, help="Show the version."
+)
 @click.option("--debug", is_flag=True, envvar="TREADLE_DEBUG", help="Show the traceback of an error.")
 def root(debug: bool) -> None:
     """Treadle runs DAGs of Python tasks on a schedule."""

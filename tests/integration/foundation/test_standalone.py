@@ -135,7 +135,7 @@ def test_a_first_start_makes_secrets_and_an_account_and_ctrl_c_ends_everything(h
 def _start_again(home: Path, port: int, secrets: dict[str, str]) -> None:
     standalone = Standalone(home, port)
     output = standalone.wait_for(READY)
-    assert "Login" not in output
+    assert "Login: admin /" not in output
     assert tomllib.loads((home / "secrets.toml").read_text()) == secrets
     assert standalone.stop(signal.SIGHUP) == 0
 

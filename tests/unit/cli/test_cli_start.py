@@ -86,3 +86,14 @@ def test_completion_knows_commands_and_their_options() -> None:
     program = "from treadle_cli.main import main; main()"
     ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
     assert "plain,show" in ran.stdout
+
+
+def test_the_option_version_says_what_the_command_says() -> None:
+    assert CommandLine().ok("--version") == CommandLine().ok("version")
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    command = f"{sys.executable} -m treadle_cli config list | head -1"
+    ran = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert ran.stdout.startswith("name")
+    assert ran.stderr == ""
