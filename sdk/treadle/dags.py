@@ -24,6 +24,7 @@ from treadle.errors import (
 )
 from treadle.identifiers import checked_id
 from treadle.moments import zone_name
+from treadle.operators.arguments import uniform
 from treadle.ordering import cycle_in, topological
 from treadle.params import NOTSET, DagParam, ParamsDict
 from treadle.source import Site, site_here
@@ -78,22 +79,13 @@ class DAG:
             if given.get(name) is None:
                 given[name] = self.default_args.get(name)
         for name, default in DEFAULTS.items():
-            setattr(self, name, self._uniform(name, given[name]) if name in given else default)
+            setattr(self, name, uniform(CONVERTERS, name, given[name], self, self.site) if name in given else default)
         self.doc_md = _text_of(self.doc_md, os.path.dirname(self.fileloc))
         self.task_dict: dict[str, BaseOperator] = {}
         self.task_groups: dict[str, TaskGroup] = {}
         self.edge_labels: dict[tuple[str, str], str] = {}
         self._suffixes: dict[str, int] = {}
         self.task_group = TaskGroup.root_of(self)
-
-    def _uniform(self, name: str, value: Any) -> Any:
-        convert = CONVERTERS.get(name)
-        if convert is None:
-            return value
-        try:
-            return convert(value)
-        except ValueError as reason:
-            raise InvalidArgumentError(repr(self), name, value, str(reason), site=self.site) from None
 
     @property
     def site(self) -> Site:

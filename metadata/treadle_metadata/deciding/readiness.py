@@ -39,25 +39,8 @@ class Decisions:
     """Why the run ends as it does."""
 
 
-@dataclass(slots=True)
-class _Tally:
-    """The instances of one task, counted as trigger rules need them."""
-
-    total: int = 0
-    success: int = 0
-    failed: int = 0
-    skipped: int = 0
-    upstream_failed: int = 0
-    removed: int = 0
-
-    @property
-    def is_done(self) -> bool:
-        """Return whether every instance has ended."""
-        return self.total == self.success + self.failed + self.skipped + self.upstream_failed + self.removed
-
-
-Tallies = Sequence[_Tally] | Mapping[int, _Tally]
-"""The tallies of tasks by their index in the graph."""
+Tallies = Sequence[UpstreamCounts] | Mapping[int, UpstreamCounts]
+"""The instances of tasks, counted as trigger rules need them, by the tasks' index in the graph."""
 
 
 def decide(
@@ -72,7 +55,7 @@ def decide(
     if graph.document.fail_fast and any(own.get("failed") for own in states):
         decisions.give_up = True
         states = [own if graph.nodes[one].task.is_teardown else _given_up(own) for one, own in enumerate(states)]
-    tallies: list[_Tally] = []
+    tallies: list[UpstreamCounts] = []
     unfinished = 0
     for node in graph.nodes:
         own = states[node.index]
@@ -80,7 +63,7 @@ def decide(
             action = "skip" if node.index in told_to_skip else verdict_on(graph, node, tallies).action
             own = _enter(action, node, own, decisions)
         tallies.append(_tally(own))
-        unfinished += sum(count for state, count in own.items() if state not in _FINISHED)
+        unfinished += tallies[-1].total - tallies[-1].done
     if not unfinished:
         decisions.finish, decisions.reason = _outcome(graph, tallies)
         if decisions.give_up:
@@ -116,8 +99,8 @@ def _counts(graph: Graph, node: Node, tallies: Tallies) -> UpstreamCounts:
         skipped=sum(one.skipped for one in above),
         upstream_failed=sum(one.upstream_failed for one in above),
         removed=sum(one.removed for one in above),
+        done=sum(one.done for one in above),
     )
-    counts.done = counts.success + counts.failed + counts.skipped + counts.upstream_failed + counts.removed
     if node.task.is_teardown:
         setups = [tallies[one] for one in node.upstream if graph.nodes[one].task.task_id in node.task.setups]
         counts.setups_total = sum(one.total for one in setups)
@@ -133,7 +116,7 @@ def _scope_verdict(graph: Graph, node: Node, tallies: Tallies) -> Verdict | None
     After a clear, what is directly above may be done while a setup further up runs again (case A39).
     """
     for one in graph.scopes.work.get(node.index, ()):
-        if not tallies[one].is_done:
+        if tallies[one].done < tallies[one].total:
             return Verdict("wait", f"waits for the end of {graph.nodes[one].task.task_id!r}, which its setup serves")
     setups = [(graph.nodes[one].task.task_id, tallies[one]) for one in graph.scopes.guards.get(node.index, ())]
     for name, setup in setups:
@@ -143,7 +126,7 @@ def _scope_verdict(graph: Graph, node: Node, tallies: Tallies) -> Verdict | None
         if setup.skipped:
             return Verdict("skip", f"its setup {name!r} was skipped")
     for name, setup in setups:
-        if not setup.is_done:
+        if setup.done < setup.total:
             return Verdict("wait", f"waits for its setup {name!r}")
     return None
 
@@ -183,18 +166,19 @@ def _moved(own: States, state: str) -> States:
     return after
 
 
-def _tally(own: States) -> _Tally:
-    return _Tally(
+def _tally(own: States) -> UpstreamCounts:
+    return UpstreamCounts(
         total=sum(own.values()),
         success=own.get("success", 0),
         failed=own.get("failed", 0),
         skipped=own.get("skipped", 0),
         upstream_failed=own.get("upstream_failed", 0),
         removed=own.get("removed", 0),
+        done=sum(count for state, count in own.items() if state in _FINISHED),
     )
 
 
-def _outcome(graph: Graph, tallies: Sequence[_Tally]) -> tuple[RunState, str]:
+def _outcome(graph: Graph, tallies: Sequence[UpstreamCounts]) -> tuple[RunState, str]:
     failed = [
         graph.nodes[one].task.task_id
         for one in graph.scopes.deciding

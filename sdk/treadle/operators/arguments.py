@@ -12,8 +12,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
+from treadle.errors import InvalidArgumentError
 from treadle.moments import moment_of
 from treadle.rules import TriggerRule, WeightRule
+from treadle.source import Site
 from treadle.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -230,3 +232,18 @@ CONVERTERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "isolation": isolation,
 }
 """Argument to the function that makes its value uniform, or raises ValueError with what was expected."""
+
+
+def uniform(converters: Mapping[str, Callable[[Any], Any]], name: str, value: Any, owner: object, site: Site) -> Any:
+    """Return the argument ``name`` of a DAG or task in its uniform form.
+
+    Raises:
+        InvalidArgumentError: its converter refuses the value; names ``owner`` and the place of its definition.
+    """
+    convert = converters.get(name)
+    if convert is None:
+        return value
+    try:
+        return convert(value)
+    except ValueError as reason:
+        raise InvalidArgumentError(repr(owner), name, value, str(reason), site=site) from None

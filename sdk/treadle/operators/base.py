@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from treadle.authoring import current_dag, is_detached, note_task
-from treadle.errors import InvalidArgumentError, UnknownArgumentError
+from treadle.errors import UnknownArgumentError
 from treadle.graph import Node
 from treadle.identifiers import checked_id
-from treadle.operators.arguments import CONVERTERS, DEFAULTS, Callback, Isolation, OperatorArguments
+from treadle.operators.arguments import CONVERTERS, DEFAULTS, Callback, Isolation, OperatorArguments, uniform
 from treadle.operators.construction import argument_names, constructing, group_for
 from treadle.params import ParamsDict
 from treadle.rules import TriggerRule, WeightRule
@@ -129,7 +129,7 @@ class BaseOperator(Node):
         for name in given.keys() - DEFAULTS.keys():
             raise UnknownArgumentError(repr(self), name, argument_names(type(self)), site=self.site)
         for name, default in DEFAULTS.items():
-            setattr(self, name, self._uniform(name, given[name]) if name in given else default)
+            setattr(self, name, uniform(CONVERTERS, name, given[name], self, self.site) if name in given else default)
         self.executor_config = dict(self.executor_config or {})
         self.depends_on_past = self.depends_on_past or self.wait_for_downstream
 
@@ -143,15 +143,6 @@ class BaseOperator(Node):
         self.task_id = self.label
         if group is not None and not is_detached():
             self.task_id = checked_id("task", group.child_id(self.label), self.site)
-
-    def _uniform(self, name: str, value: Any) -> Any:
-        convert = CONVERTERS.get(name)
-        if convert is None:
-            return value
-        try:
-            return convert(value)
-        except ValueError as reason:
-            raise InvalidArgumentError(repr(self), name, value, str(reason), site=self.site) from None
 
     def finish_construction(self) -> None:
         """Add the task to its DAG and make the edges of its arguments. Called once, after the last ``__init__``."""
