@@ -1,10 +1,20 @@
 """The tables of the metadata database, one module per concern; ``metadata`` holds them all."""
 
+from treadle_metadata.tables.assets import (
+    asset,
+    asset_alias,
+    asset_alias_event,
+    asset_event,
+    asset_reference,
+    asset_run_queue,
+    dag_run_asset_event,
+)
 from treadle_metadata.tables.base import metadata
 from treadle_metadata.tables.catalog import dag, dag_file, dag_version, dag_warning, import_error
 from treadle_metadata.tables.operations import account, audit_log, process, state_transition
 from treadle_metadata.tables.resources import connection, slot_pool, variable
 from treadle_metadata.tables.runs import backfill, dag_run, run_wakeup
+from treadle_metadata.tables.schedules import missed_slot, schedule_pace
 from treadle_metadata.tables.tasks import task_attempt, task_instance, xcom
 
 PARTITIONED = (task_instance, task_attempt, xcom, audit_log)
@@ -13,18 +23,27 @@ PARTITIONED = (task_instance, task_attempt, xcom, audit_log)
 __all__ = [
     "PARTITIONED",
     "account",
+    "asset",
+    "asset_alias",
+    "asset_alias_event",
+    "asset_event",
+    "asset_reference",
+    "asset_run_queue",
     "audit_log",
     "backfill",
     "connection",
     "dag",
     "dag_file",
     "dag_run",
+    "dag_run_asset_event",
     "dag_version",
     "dag_warning",
     "import_error",
     "metadata",
+    "missed_slot",
     "process",
     "run_wakeup",
+    "schedule_pace",
     "slot_pool",
     "state_transition",
     "task_attempt",

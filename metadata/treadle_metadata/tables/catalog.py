@@ -45,6 +45,10 @@ dag = Table(
     moment("next_interval_start"),
     moment("next_interval_end"),
     Column("at_run_limit", Boolean, nullable=False, server_default=text("false")),
+    # When it was last unpaused; NULL: never, so that its creation counts. What "catchup=none" does not go behind.
+    moment("resumed_at"),
+    # Since when a due run waits for the run limit: such a run is not late.
+    moment("held_since"),
     moment("last_parsed_at"),
     Column("parse_seconds", Float),
     moment("created_at", required=True),
