@@ -10,7 +10,15 @@ from treadle_metadata.tables.assets import (
     dag_run_asset_event,
 )
 from treadle_metadata.tables.base import metadata
-from treadle_metadata.tables.catalog import dag, dag_file, dag_version, dag_warning, import_error
+from treadle_metadata.tables.catalog import (
+    dag,
+    dag_code,
+    dag_file,
+    dag_version,
+    dag_version_code,
+    dag_warning,
+    import_error,
+)
 from treadle_metadata.tables.operations import account, audit_log, process, state_transition
 from treadle_metadata.tables.resources import connection, slot_pool, variable
 from treadle_metadata.tables.runs import backfill, dag_run, run_wakeup
@@ -33,10 +41,12 @@ __all__ = [
     "backfill",
     "connection",
     "dag",
+    "dag_code",
     "dag_file",
     "dag_run",
     "dag_run_asset_event",
     "dag_version",
+    "dag_version_code",
     "dag_warning",
     "import_error",
     "metadata",

@@ -46,14 +46,21 @@ dag_run = Table(
     Column("note", Text),
     Column("backfill_id", BigInteger, ForeignKey("backfill.id")),
     Column("clear_number", Integer, nullable=False, server_default=text("0")),
+    # The state that a running run is to end in, once the teardowns of what it had set up have run (case A40).
+    Column("ending", Text),
+    # Which part of the data the run is for, where its DAG is scheduled by partitions, and the date that it stands for.
+    Column("partition_key", Text),
+    moment("partition_date"),
     UniqueConstraint("dag_id", "run_id"),
     UniqueConstraint("dag_id", "logical_date"),
     one_of("state", RunState, "state_known"),
+    CheckConstraint("ending IN ('success', 'failed')", name="ending_known"),
     CheckConstraint("(ended_at IS NOT NULL) = (state IN ('success', 'failed'))", name="ended_when_finished"),
     Index("dag_run_to_start", "dag_id", "run_after", "id", postgresql_where=text("state = 'queued'")),
     Index("dag_run_unfinished", "dag_id", "state", postgresql_where=text("state IN ('queued', 'running')")),
     Index("dag_run_unfinished_of_backfill", "backfill_id", postgresql_where=text("backfill_id IS NOT NULL")),
     Index("dag_run_newest_of_dag", "dag_id", text("run_after DESC"), text("id DESC")),
+    Index("dag_run_of_partition", "dag_id", "partition_key", postgresql_where=text("partition_key IS NOT NULL")),
     # Lists over all DAGs, and the rare failed ones of a long history (case E14).
     Index("dag_run_newest", text("run_after DESC"), text("id DESC")),
     Index(
@@ -90,6 +97,8 @@ backfill = Table(
     Column("is_paused", Boolean, nullable=False, server_default=text("false")),
     moment("created_at", required=True),
     moment("completed_at"),
+    moment("cancelled_at"),
+    Column("triggering_user", Text),
     CheckConstraint("reprocess_behavior IN ('none', 'failed', 'completed')", name="reprocess_known"),
     CheckConstraint("max_active_runs > 0", name="positive_limit"),
     Index("backfill_unfinished", "dag_id", unique=True, postgresql_where=text("completed_at IS NULL")),
