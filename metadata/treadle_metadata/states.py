@@ -37,6 +37,26 @@ class TaskState(StrEnum):
     RESTARTING = "restarting"
 
 
+class CallbackState(StrEnum):
+    """The state of a callback that the server has run: it waits, was handed to an executor, runs, is over."""
+
+    PENDING = "pending"
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCESS = "success"
+    FAILED = "failed"
+
+
+class CallbackEvent(StrEnum):
+    """What a callback tells of: the end of a run, an attempt's end that its process did not tell, a deadline."""
+
+    RUN_SUCCESS = "run_success"
+    RUN_FAILURE = "run_failure"
+    TASK_FAILURE = "task_failure"
+    TASK_RETRY = "task_retry"
+    DEADLINE = "deadline"
+
+
 R, T = RunState, TaskState
 
 FINISHED_RUNS: Final = frozenset({R.SUCCESS, R.FAILED})

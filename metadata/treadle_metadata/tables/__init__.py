@@ -10,6 +10,7 @@ from treadle_metadata.tables.assets import (
     dag_run_asset_event,
 )
 from treadle_metadata.tables.base import metadata
+from treadle_metadata.tables.callbacks import callback, deadline
 from treadle_metadata.tables.catalog import (
     dag,
     dag_code,
@@ -39,6 +40,7 @@ __all__ = [
     "asset_run_queue",
     "audit_log",
     "backfill",
+    "callback",
     "connection",
     "dag",
     "dag_code",
@@ -48,6 +50,7 @@ __all__ = [
     "dag_version",
     "dag_version_code",
     "dag_warning",
+    "deadline",
     "import_error",
     "metadata",
     "missed_slot",

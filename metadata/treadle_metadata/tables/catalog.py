@@ -7,6 +7,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Computed,
     Float,
     ForeignKey,
     Identity,
@@ -69,10 +70,30 @@ dag_version = Table(
     Column("number", Integer, nullable=False),
     Column("hash", Text, nullable=False),
     Column("document", JSONB, nullable=False),
-    Column("code", Text, nullable=False),
+    # The newest text of its file. Texts of one structure follow one another in one version (dag_version_code).
     Column("file_hash", Text, nullable=False),
     moment("created_at", required=True),
+    # Parts of the document that every run's beginning and end ask for: NULL for nearly all, and never a large value.
+    Column("callbacks", JSONB, Computed("document -> 'callbacks'::text", persisted=True)),
+    Column("deadlines", JSONB, Computed("document -> 'deadlines'::text", persisted=True)),
     UniqueConstraint("dag_id", "number"),
+)
+
+# Every text that a DAG file has had, by its SHA-256: the file of a hundred DAGs is stored once, not a hundred times.
+dag_code = Table(
+    "dag_code",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    Column("source", Text, nullable=False),
+    moment("stored_at", required=True),
+)
+
+dag_version_code = Table(
+    "dag_version_code",
+    metadata,
+    Column("version_id", BigInteger, ForeignKey("dag_version.id"), primary_key=True),
+    Column("hash", Text, ForeignKey("dag_code.hash"), primary_key=True),
+    moment("since", required=True),
 )
 
 dag_file = Table(

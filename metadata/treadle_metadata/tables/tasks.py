@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     Date,
@@ -62,6 +63,8 @@ task_instance = Table(
     Column("note", Text),
     # Why the scheduler passed this instance over, while it is 'scheduled' ("why is it not running?").
     Column("waiting_for", Text),
+    # Work of a backfill comes after all live work of its pool, whatever its weight (case H15).
+    Column("is_backfill", Boolean, nullable=False, server_default=text("false")),
     PrimaryKeyConstraint("id", "month"),
     UniqueConstraint("dag_run_id", "task_id", "map_index", "month"),
     one_of("state", TaskState, "state_known"),
@@ -70,6 +73,7 @@ task_instance = Table(
         "task_instance_to_queue",
         "pool",
         text("priority_weight DESC"),
+        "dag_id",
         "dag_run_id",
         "id",
         postgresql_where=text("state = 'scheduled'"),
@@ -106,8 +110,12 @@ task_attempt = Table(
     Column("peak_rss_bytes", BigInteger),
     Column("cpu_seconds", Float),
     Column("log_path", Text, nullable=False),
+    # When the callbacks of its end were taken on, by its own process or by the server: once, whoever is first.
+    moment("called_back_at"),
     Column("error", JSONB),
     Column("rendered_fields", JSONB),
+    # The text of the DAG file that it ran (dag_code): which code an attempt ran can be told for ever.
+    Column("code_hash", Text),
     PrimaryKeyConstraint("attempt_id", "month"),
     Index("task_attempt_of_instance", "task_instance_id", "try_number"),
     postgresql_partition_by="RANGE (month)",
