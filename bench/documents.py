@@ -22,7 +22,6 @@ def install(connection: Connection, document: DagDocument, *, now: datetime, **c
             number=1,
             hash=digest(document),
             document=documents.to_json(document),
-            code="",
             file_hash="",
             created_at=now,
         )

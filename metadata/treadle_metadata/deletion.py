@@ -40,7 +40,11 @@ _OF_DAG: Final = (
     # Forgotten, so that a file that still defines the DAG is read again and the DAG comes back as a new one.
     "DELETE FROM dag_file USING dag WHERE dag.dag_id = %(dag_id)s AND dag_file.file = dag.file",
     "DELETE FROM dag WHERE dag_id = %(dag_id)s",
+    "DELETE FROM dag_version_code USING dag_version AS version"
+    " WHERE version.dag_id = %(dag_id)s AND dag_version_code.version_id = version.id",
     "DELETE FROM dag_version WHERE dag_id = %(dag_id)s",
+    # Texts that no version has had any more; another DAG of the same file keeps its own.
+    "DELETE FROM dag_code WHERE NOT EXISTS (SELECT FROM dag_version_code AS had WHERE had.hash = dag_code.hash)",
 )
 
 

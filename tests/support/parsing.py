@@ -60,7 +60,15 @@ class Parsed:
 
     def versions(self, dag_id: str) -> list[Mapping[str, Any]]:
         """Return a DAG's versions, the oldest first."""
-        return self.select("SELECT * FROM dag_version WHERE dag_id = %(dag_id)s ORDER BY number", dag_id=dag_id)
+        return self.select(
+            """
+            SELECT version.*, source AS code,
+                   (SELECT count(*) FROM dag_version_code AS had WHERE had.version_id = version.id) AS texts
+            FROM dag_version AS version JOIN dag_code ON dag_code.hash = version.file_hash
+            WHERE dag_id = %(dag_id)s ORDER BY number
+            """,
+            dag_id=dag_id,
+        )
 
     def error(self, file: str) -> Mapping[str, Any] | None:
         """Return a file's error."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import datetime
 
 from sqlalchemy import Connection, func, insert, select, update
@@ -13,6 +14,11 @@ from treadle_metadata.tables import dag, dag_version
 
 def add_version(connection: Connection, document: DagDocument, *, now: datetime, code: str = "") -> int:
     """Make ``document`` the newest version of its DAG, which has one already; return its number."""
+    file_hash = hashlib.sha256(code.encode()).hexdigest()
+    connection.exec_driver_sql(
+        "INSERT INTO dag_code (hash, source, stored_at) VALUES (%(hash)s, %(code)s, %(now)s) ON CONFLICT DO NOTHING",
+        {"hash": file_hash, "code": code, "now": now},
+    )
     newest = select(func.max(dag_version.c.number)).where(dag_version.c.dag_id == document.dag_id)
     number = int(connection.execute(newest).scalar_one()) + 1
     values = {
@@ -20,10 +26,13 @@ def add_version(connection: Connection, document: DagDocument, *, now: datetime,
         "number": number,
         "hash": digest(document),
         "document": to_json(document),
-        "code": code,
-        "file_hash": "",
+        "file_hash": file_hash,
         "created_at": now,
     }
     version = connection.execute(insert(dag_version).values(values).returning(dag_version.c.id)).scalar_one()
+    connection.exec_driver_sql(
+        "INSERT INTO dag_version_code (version_id, hash, since) VALUES (%(version)s, %(hash)s, %(now)s)",
+        {"version": version, "hash": file_hash, "now": now},
+    )
     connection.execute(update(dag).where(dag.c.dag_id == document.dag_id).values(version_id=version))
     return number

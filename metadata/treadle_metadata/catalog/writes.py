@@ -52,20 +52,23 @@ def store_touched(connection: Connection, touched: Mapping[str, FileState]) -> N
 
 
 def store_versions(connection: Connection, accepted: Sequence[Accepted], *, now: datetime) -> dict[str, int]:
-    """Insert the new versions and return their ids by DAG id; give unchanged ones their file's new text."""
+    """Insert the new versions and return their ids by DAG id; give unchanged ones their file's new text.
+
+    The text that a version had before stays: ``dag_version_code`` names all that it has had.
+    """
     new = [one for one in accepted if one.verdict.is_new]
     found: Sequence[Any] = ()
     if new:
         found = tuples(
             connection,
             """
-            INSERT INTO dag_version (dag_id, number, hash, document, code, file_hash, created_at)
+            INSERT INTO dag_version (dag_id, number, hash, document, file_hash, created_at)
             SELECT new.dag_id,
                    1 + coalesce((SELECT max(number) FROM dag_version AS old WHERE old.dag_id = new.dag_id), 0),
-                   new.hash, new.document, new.code, new.file_hash, %(now)s
+                   new.hash, new.document, new.file_hash, %(now)s
             FROM jsonb_to_recordset(%(rows)s::jsonb)
-                AS new (dag_id text, hash text, document jsonb, code text, file_hash text)
-            RETURNING dag_id, id
+                AS new (dag_id text, hash text, document jsonb, file_hash text)
+            RETURNING dag_id, id, file_hash
             """,
             {"rows": json.dumps([_version(one) for one in new]), "now": now},
         )
@@ -74,13 +77,45 @@ def store_versions(connection: Connection, accepted: Sequence[Accepted], *, now:
         execute(
             connection,
             """
-            UPDATE dag_version AS version SET code = new.code, file_hash = new.file_hash
-            FROM jsonb_to_recordset(%(rows)s::jsonb) AS new (id bigint, code text, file_hash text)
+            UPDATE dag_version AS version SET file_hash = new.file_hash
+            FROM jsonb_to_recordset(%(rows)s::jsonb) AS new (id bigint, file_hash text)
             WHERE version.id = new.id
             """,
             {"rows": json.dumps(edited)},
         )
+    texts = [(row[1], row[2]) for row in found] + [(one["id"], one["file_hash"]) for one in edited]
+    _store_texts(connection, [one.file for one in accepted], texts, now)
     return {row[0]: row[1] for row in found}
+
+
+def _store_texts(
+    connection: Connection, files: Iterable[ParsedFile], texts: Sequence[tuple[int, str]], now: datetime
+) -> None:
+    """Keep the files' texts, and that these versions have had them from ``now`` on; a text is kept once."""
+    if not texts:
+        return
+    sources = {one.state.hash: one.code for one in files}
+    execute(
+        connection,
+        """
+        WITH kept AS (
+            INSERT INTO dag_code (hash, source, stored_at)
+            SELECT new.hash, new.source, %(now)s
+            FROM unnest(%(hashes)s::text[], %(sources)s::text[]) AS new (hash, source)
+            ON CONFLICT (hash) DO NOTHING
+        )
+        INSERT INTO dag_version_code (version_id, hash, since)
+        SELECT version_id, hash, %(now)s FROM unnest(%(versions)s::bigint[], %(texts)s::text[]) AS had (version_id, hash)
+        ON CONFLICT (version_id, hash) DO UPDATE SET since = excluded.since
+        """,
+        {
+            "hashes": list(sources),
+            "sources": list(sources.values()),
+            "versions": [version for version, _ in texts],
+            "texts": [text for _, text in texts],
+            "now": now,
+        },
+    )
 
 
 def _version(one: Accepted) -> dict[str, Any]:
@@ -89,7 +124,6 @@ def _version(one: Accepted) -> dict[str, Any]:
         "dag_id": one.dag.dag_id,
         "hash": one.dag.digest,
         "document": one.dag.document if one.verdict.is_new else None,
-        "code": one.file.code,
         "file_hash": one.file.state.hash,
     }
 

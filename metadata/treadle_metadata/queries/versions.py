@@ -43,7 +43,7 @@ def list_versions(connection: Connection, dag_id: str | None, page: PageRequest,
 
 
 def get_version(connection: Connection, dag_id: str, number: int | None = None) -> dict[str, Any]:
-    """Return a version of a DAG with ``document`` (decoded JSON) and ``code``; the newest when no number is given.
+    """Return a version of a DAG with ``document`` (decoded JSON) and its newest ``code``; the newest without number.
 
     Raises:
         NotFoundError: there is no such DAG, or it has no such version.
@@ -51,8 +51,8 @@ def get_version(connection: Connection, dag_id: str, number: int | None = None) 
     found = rows(
         connection,
         f"""
-        SELECT {_SELECT}, version.document, version.code
-        FROM {_SOURCE}
+        SELECT {_SELECT}, version.document, coalesce(code.source, '') AS code
+        FROM {_SOURCE} LEFT JOIN dag_code AS code ON code.hash = version.file_hash
         WHERE version.dag_id = %(dag_id)s
           AND (version.number = %(number)s::int OR (%(number)s::int IS NULL AND version.id = dag.version_id))
         """,

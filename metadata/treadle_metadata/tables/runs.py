@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from treadle_metadata.states import RunState
 from treadle_metadata.tables.base import metadata, moment, one_of
@@ -46,6 +46,8 @@ dag_run = Table(
     Column("note", Text),
     Column("backfill_id", BigInteger, ForeignKey("backfill.id")),
     Column("clear_number", Integer, nullable=False, server_default=text("0")),
+    # The scheduler that evaluated the run last: what another one remembers of it is out of date.
+    Column("evaluated_by", Text),
     # The state that a running run is to end in, once the teardowns of what it had set up have run (case A40).
     Column("ending", Text),
     # Which part of the data the run is for, where its DAG is scheduled by partitions, and the date that it stands for.
@@ -79,6 +81,8 @@ run_wakeup = Table(
     Column("id", BigInteger, Identity(), primary_key=True),
     Column("dag_run_id", BigInteger, nullable=False),
     moment("due_at", required=True),
+    # The task instances that changed; NULL: anything may have, so all of the run is to be looked at.
+    Column("changed", ARRAY(BigInteger)),
     Index("run_wakeup_due", "due_at", "dag_run_id"),
     Index("run_wakeup_of_run", "dag_run_id"),
 )

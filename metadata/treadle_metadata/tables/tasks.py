@@ -79,6 +79,12 @@ task_instance = Table(
         postgresql_where=text("state = 'scheduled'"),
     ),
     Index(
+        "task_instance_to_retry",
+        "dag_run_id",
+        "next_retry_at",
+        postgresql_where=text("state IN ('up_for_retry', 'up_for_reschedule')"),
+    ),
+    Index(
         "task_instance_active",
         "dag_id",
         "task_id",

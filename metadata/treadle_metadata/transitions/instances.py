@@ -81,12 +81,13 @@ _QUEUE: Final = """
 
 _ATTEMPTS: Final = """
     INSERT INTO task_attempt (attempt_id, month, task_instance_id, try_number, version_id, executor,
-                              retry_delay_seconds, queued_at, log_path)
+                              retry_delay_seconds, queued_at, log_path, code_hash)
     SELECT picked.attempt_id, %(month)s, picked.id, picked.try_number, picked.version_id, picked.executor,
-           picked.retry_delay, %(now)s, picked.log_path
+           picked.retry_delay, %(now)s, picked.log_path, picked.code_hash
     FROM unnest(%(attempt_ids)s::uuid[], %(ids)s::bigint[], %(try_numbers)s::int[], %(version_ids)s::bigint[],
-                %(executors)s::text[], %(retry_delays)s::float8[], %(log_paths)s::text[])
-         AS picked (attempt_id, id, try_number, version_id, executor, retry_delay, log_path)
+                %(executors)s::text[], %(retry_delays)s::float8[], %(log_paths)s::text[],
+                %(code_hashes)s::text[])
+         AS picked (attempt_id, id, try_number, version_id, executor, retry_delay, log_path, code_hash)
     WHERE picked.id = ANY(%(queued)s)
 """
 
@@ -183,6 +184,8 @@ class Picked:
     executor: str
     retry_delay_seconds: float
     log_path: str
+    code_hash: str | None = None
+    """The text of the DAG file that it is to run."""
 
 
 def insert_instances(connection: Connection, new: Sequence[Mapping[str, Any]], *, month: date, now: datetime) -> None:
@@ -242,6 +245,7 @@ def queue(
             "executors": [one.executor for one in picked],
             "retry_delays": [one.retry_delay_seconds for one in picked],
             "log_paths": [one.log_path for one in picked],
+            "code_hashes": [one.code_hash for one in picked],
             "queued": queued,
         },
     )

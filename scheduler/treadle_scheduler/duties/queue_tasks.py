@@ -132,4 +132,5 @@ def _pick(row: Row, graph: Graph, context: Context) -> Picked:
         executor=row["executor"] or context.settings.executor,
         retry_delay_seconds=retry_delay(task, key=key, try_number=try_number),
         log_path=log_path(row["dag_id"], row["run_id"], row["task_id"], row["map_index"], try_number),
+        code_hash=row["file_hash"],
     )
