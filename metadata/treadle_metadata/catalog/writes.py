@@ -143,20 +143,22 @@ def store_dags(
         connection,
         """
         INSERT INTO dag (dag_id, file, version_id, is_paused, display_name, description, owners, tags,
-                         schedule_summary, max_active_runs, max_active_tasks, last_parsed_at, parse_seconds, created_at)
+                         schedule_summary, max_active_runs, max_active_tasks, waits_for_past, last_parsed_at,
+                         parse_seconds, created_at)
         SELECT new.dag_id, new.file, new.version_id, coalesce(new.is_paused, %(paused)s), new.display_name,
                new.description, new.owners, new.tags, new.schedule_summary, new.max_active_runs, new.max_active_tasks,
-               %(now)s, new.parse_seconds, %(now)s
+               new.waits_for_past, %(now)s, new.parse_seconds, %(now)s
         FROM jsonb_to_recordset(%(rows)s::jsonb)
             AS new (dag_id text, file text, version_id bigint, is_paused boolean, display_name text, description text,
                     owners text[], tags text[], schedule_summary text, max_active_runs int, max_active_tasks int,
-                    parse_seconds float)
+                    waits_for_past boolean, parse_seconds float)
         ON CONFLICT (dag_id) DO UPDATE
         SET file = excluded.file, version_id = excluded.version_id, is_active = true, has_import_errors = false,
             display_name = excluded.display_name, description = excluded.description, owners = excluded.owners,
             tags = excluded.tags, schedule_summary = excluded.schedule_summary,
             max_active_runs = excluded.max_active_runs, max_active_tasks = excluded.max_active_tasks,
-            last_parsed_at = excluded.last_parsed_at, parse_seconds = excluded.parse_seconds
+            waits_for_past = excluded.waits_for_past, last_parsed_at = excluded.last_parsed_at,
+            parse_seconds = excluded.parse_seconds
         """,
         {
             "rows": json.dumps([_dag(one, versions) for one, _ in accepted]),
@@ -181,6 +183,9 @@ def _dag(one: Accepted, versions: Mapping[str, int]) -> dict[str, Any]:
         "schedule_summary": document.get("schedule", {}).get("summary"),
         "max_active_runs": document.get("max_active_runs"),
         "max_active_tasks": document.get("max_active_tasks"),
+        "waits_for_past": any(
+            task.get("depends_on_past") or task.get("wait_for_downstream") for task in document.get("tasks", [])
+        ),
         "parse_seconds": one.file.parse_seconds,
     }
 

@@ -38,6 +38,8 @@ dag = Table(
     Column("schedule_summary", Text),
     Column("max_active_runs", Integer),
     Column("max_active_tasks", Integer),
+    # Whether a task waits for the run before: runs of such a DAG start in the order of their logical dates.
+    Column("waits_for_past", Boolean, nullable=False, server_default=text("false")),
     # The newest automated run's interval: the timetable counts on from here, whatever was planned before a pause.
     moment("last_interval_start"),
     moment("last_interval_end"),
