@@ -11,9 +11,12 @@ import sys
 
 import bench
 
-NOT_BENCHMARKS = {"__main__", "checker", "cluster", "documents", "history", "hosts", "installation", "instant"} | {
+NOT_BENCHMARKS = {"__main__", "checker", "cluster", "documents", "hosts", "installation", "instant"} | {
+    "loading",
     "monkey",
+    "paced",
     "processes",
+    "recorded",
     "report",
 }
 
