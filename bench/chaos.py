@@ -18,7 +18,7 @@ from types import FrameType
 
 from sqlalchemy.exc import DBAPIError
 
-from bench import history
+from bench import recorded
 from bench.checker import History, Violation, check
 from bench.cluster import GRACE_SECONDS, LEASE_SECONDS, Cluster
 from bench.monkey import Monkey
@@ -61,7 +61,7 @@ def run(chosen: argparse.Namespace, folder: Path) -> tuple[list[Violation], dict
         ]
         found += _left_behind(cluster)
         past = cluster.database.run(
-            lambda connection: history.read(
+            lambda connection: recorded.read(
                 connection,
                 cluster.signs,
                 cluster.settings,

@@ -1,6 +1,6 @@
 """Reads the recorded history of an installation and says which of the scheduler's promises it broke.
 
-A pure function over rows (``bench.history`` reads them): only lawful moves, every instance ended once per clear,
+A pure function over rows (``bench.recorded`` reads them): only lawful moves, every instance ended once per clear,
 attempts charged right, no limit exceeded at any moment, every run ended, no two attempts of one instance at work at
 the same time. Called by the chaos benchmark and its short form among the tests, when everything has come to rest.
 

@@ -71,9 +71,20 @@ def _missing(connection: Connection, month: date) -> list[str]:
 
 
 def _make(connection: Connection, table: str, month: date) -> None:
+    make_apart(connection, table, month)
+    attach(connection, table, month)
+
+
+def make_apart(connection: Connection, table: str, month: date) -> str:
+    """Make a table like a partition of ``table``, without its indexes, and return its name; to be attached."""
     name = name_of(table, month)
     # Attached, not made in place: CREATE ... PARTITION OF would lock out everybody from the whole table.
     like = f"LIKE {table} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE"
     connection.exec_driver_sql(f"CREATE TABLE {name} ({like}){_STORAGE.get(table, '')}")
+    return name
+
+
+def attach(connection: Connection, table: str, month: date) -> None:
+    """Make what ``make_apart`` made a partition of ``table``, with its indexes."""
     bounds = f"FROM ('{month}') TO ('{following(month)}')"
-    connection.exec_driver_sql(f"ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES {bounds}")
+    connection.exec_driver_sql(f"ALTER TABLE {table} ATTACH PARTITION {name_of(table, month)} FOR VALUES {bounds}")
