@@ -14,6 +14,7 @@ from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 
 from treadle.version import __version__
+from treadle_metadata.attempt_tokens import AttemptTokens
 from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import Database
 from treadle_metadata.crypto import Crypto
@@ -58,6 +59,7 @@ def create_app(
         crypto=Crypto.of_setting(settings.fernet_key),
         clock=clock or SystemClock(),
         tokens=Tokens(settings.jwt_secret, settings.token_seconds),
+        attempt_tokens=AttemptTokens(settings.jwt_secret),
         throttle=Throttle(),
     )
     for router in listed:

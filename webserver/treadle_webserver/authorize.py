@@ -11,6 +11,7 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Request
 
 from treadle_metadata.accounts import Account, Role, find_account
+from treadle_metadata.attempt_tokens import AttemptClaim, AttemptTokenError, Scope
 from treadle_webserver.permissions import TABLE, Permission, allowed
 from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.tokens import InvalidTokenError
@@ -32,6 +33,9 @@ def authorize(request: Request, service: ServiceOf) -> None:
     needed = TABLE.get((request.method, path))
     if needed is Permission.PUBLIC:
         return
+    if needed is Permission.ATTEMPT:
+        request.state.claim = _attempt(request, service)
+        return
     account = _account(request, service)
     role = Role(account.role)
     if needed is None or not allowed(role, needed):
@@ -39,12 +43,23 @@ def authorize(request: Request, service: ServiceOf) -> None:
     request.state.actor = Actor(account.username, role)
 
 
-def _account(request: Request, service: Service) -> Account:
+def _token(request: Request) -> str:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token:
         raise HTTPException(401, "Not authenticated", _BEARER)
+    return token.strip()
+
+
+def _attempt(request: Request, service: Service) -> AttemptClaim:
     try:
-        claim = service.tokens.read(token.strip(), now=service.now())
+        return service.attempt_tokens.read(_token(request), tuple(Scope), now=service.now())
+    except AttemptTokenError as error:
+        raise HTTPException(401, str(error), _BEARER) from error
+
+
+def _account(request: Request, service: Service) -> Account:
+    try:
+        claim = service.tokens.read(_token(request), now=service.now())
     except InvalidTokenError as error:
         raise HTTPException(401, str(error), _BEARER) from error
     with service.database.begin() as connection:
@@ -52,6 +67,15 @@ def _account(request: Request, service: Service) -> Account:
     if account is None or not account.is_active or account.token_version != claim.token_version:
         raise HTTPException(401, "Token revoked: log in again", _BEARER)
     return account
+
+
+async def _claim(request: Request) -> AttemptClaim:
+    claim: AttemptClaim = request.state.claim
+    return claim
+
+
+ClaimOf = Annotated[AttemptClaim, Depends(_claim)]
+"""Parameter type of a handler of the Execution API: what the request's token says."""
 
 
 async def _actor(request: Request) -> Actor:

@@ -10,7 +10,9 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY: Final = 4 * 1024 * 1024
-_TOO_LARGE: Final = f"the body is larger than {LARGEST_BODY} bytes"
+LARGEST_REPORTS: Final = 64 * 1024 * 1024
+"""A worker's finishes carry what tasks pushed, up to the setting ``xcom_max_bytes`` each."""
+_LARGER: Final = {"/execution/v1/reports": LARGEST_REPORTS}
 _HEADERS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
@@ -35,27 +37,35 @@ class Limits:
         if refusal is not None:
             await refusal(scope, receive, send_with_headers)
         else:
-            await self._app(scope, _bounded(receive), send_with_headers)
+            await self._app(scope, _bounded(receive, _limit(scope)), send_with_headers)
 
 
 def _refusal(scope: Scope) -> JSONResponse | None:
     if "\0" in scope["path"] or b"%00" in scope.get("query_string", b""):
         return JSONResponse({"detail": "the address holds a NUL character"}, 422)
     for name, value in scope["headers"]:
-        if name == b"content-length" and (not value.isdigit() or int(value) > LARGEST_BODY):
-            return JSONResponse({"detail": _TOO_LARGE}, 413)
+        if name == b"content-length" and (not value.isdigit() or int(value) > _limit(scope)):
+            return JSONResponse({"detail": _too_large(_limit(scope))}, 413)
     return None
 
 
-def _bounded(receive: Receive) -> Receive:
+def _limit(scope: Scope) -> int:
+    return _LARGER.get(scope["path"], LARGEST_BODY)
+
+
+def _too_large(limit: int) -> str:
+    return f"the body is larger than {limit} bytes"
+
+
+def _bounded(receive: Receive, limit: int) -> Receive:
     received = 0
 
     async def receive_bounded() -> Message:
         nonlocal received
         message = await receive()
         received += len(message.get("body", b""))
-        if received > LARGEST_BODY:
-            raise HTTPException(413, _TOO_LARGE)
+        if received > limit:
+            raise HTTPException(413, _too_large(limit))
         return message
 
     return receive_bounded

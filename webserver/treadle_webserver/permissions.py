@@ -18,6 +18,8 @@ class Permission(StrEnum):
 
     PUBLIC = "public"
     """No login at all."""
+    ATTEMPT = "token of an attempt"
+    """No account: the route itself asks for the token of the attempt that it is about."""
     LOGGED_IN = "logged in"
     """Any account."""
     READ_DAGS = "read DAGs"
@@ -52,7 +54,7 @@ ROLES: Final[dict[Role, frozenset[Permission]]] = {
     Role.VIEWER: _VIEWER,
     Role.USER: _USER,
     Role.OP: _OP,
-    Role.ADMIN: frozenset(P) - {P.PUBLIC},
+    Role.ADMIN: frozenset(P) - {P.PUBLIC, P.ATTEMPT},
 }
 
 _DAG = "/api/v2/dags/{dag_id}"
@@ -130,6 +132,9 @@ TABLE: Final[dict[tuple[str, str], Permission]] = {
     ("PUT", "/api/v2/backfills/{backfill_id}/cancel"): P.EDIT_RUNS,
     ("GET", "/api/v2/eventLogs"): P.READ_AUDIT,
     ("GET", "/api/v2/eventLogs/{event_log_id}"): P.READ_AUDIT,
+    ("POST", "/execution/v1/reports"): P.ATTEMPT,
+    ("POST", "/execution/v1/questions"): P.ATTEMPT,
+    ("PUT", "/execution/v1/log"): P.ATTEMPT,
 }
 
 

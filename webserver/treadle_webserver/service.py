@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from treadle_metadata.attempt_tokens import AttemptTokens
 from treadle_metadata.clock import Clock
 from treadle_metadata.connection import Database
 from treadle_metadata.crypto import Crypto
@@ -25,6 +26,7 @@ class Service:
     crypto: Crypto
     clock: Clock
     tokens: Tokens
+    attempt_tokens: AttemptTokens
     throttle: Throttle
 
     def now(self) -> datetime:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 import jwt
 
@@ -30,19 +30,20 @@ class Claim:
 
 
 class Tokens:
-    """Makes and reads login tokens.
+    """Makes and reads login tokens. ``secrets``: keys, the newest first, separated by commas; the newest signs.
 
     Raises:
-        SettingsError: the secret is too short, or repeats few characters as well-known defaults do.
+        SettingsError: a key is too short, or repeats few characters as well-known defaults do.
     """
 
-    def __init__(self, secret: str, lifetime_seconds: int) -> None:
-        if len(secret) < SHORTEST_SECRET or len(set(secret)) < _FEWEST_DISTINCT:
-            raise SettingsError(
-                f"setting jwt_secret must hold at least {SHORTEST_SECRET} characters, hard to guess; make one with: "
-                "python -c 'import secrets; print(secrets.token_urlsafe(48))'"
-            )
-        self._secret = secret
+    def __init__(self, secrets: str, lifetime_seconds: int) -> None:
+        self._secrets = [one.strip() for one in secrets.split(",")]
+        for secret in self._secrets:
+            if len(secret) < SHORTEST_SECRET or len(set(secret)) < _FEWEST_DISTINCT:
+                raise SettingsError(
+                    f"each key of setting jwt_secret must hold at least {SHORTEST_SECRET} characters, hard to guess; "
+                    "make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))'"
+                )
         self._lifetime = timedelta(seconds=lifetime_seconds)
 
     def issue(self, claim: Claim, *, now: datetime) -> str:
@@ -54,7 +55,7 @@ class Tokens:
             "iat": int(now.timestamp()),
             "exp": int((now + self._lifetime).timestamp()),
         }
-        return jwt.encode(content, self._secret, algorithm=ALGORITHM)
+        return jwt.encode(content, self._secrets[0], algorithm=ALGORITHM)
 
     def read(self, token: str, *, now: datetime) -> Claim:
         """Return whom ``token`` names.
@@ -64,17 +65,25 @@ class Tokens:
         """
         if len(token) > _LONGEST_TOKEN or not token.isascii():
             raise InvalidTokenError("Invalid token")
-        try:
-            # The expiry is compared below, with the injected clock.
-            content = jwt.decode(
-                token,
-                self._secret,
-                algorithms=[ALGORITHM],
-                audience=AUDIENCE,
-                options={"require": ["sub", "ver", "exp", "aud"], "verify_exp": False, "verify_iat": False},
-            )
-        except jwt.InvalidTokenError as error:
-            raise InvalidTokenError("Invalid token") from error
+        content = self._content(token)
         if content["exp"] <= now.timestamp():
             raise InvalidTokenError("Token Expired")
         return Claim(content["sub"], content["ver"])
+
+    def _content(self, token: str) -> dict[str, Any]:
+        for secret in self._secrets:
+            try:
+                # The expiry is compared by the caller, with the injected clock.
+                content: dict[str, Any] = jwt.decode(
+                    token,
+                    secret,
+                    algorithms=[ALGORITHM],
+                    audience=AUDIENCE,
+                    options={"require": ["sub", "ver", "exp", "aud"], "verify_exp": False, "verify_iat": False},
+                )
+            except jwt.InvalidSignatureError:
+                continue
+            except jwt.InvalidTokenError as error:
+                raise InvalidTokenError("Invalid token") from error
+            return content
+        raise InvalidTokenError("Invalid token")

@@ -12,6 +12,7 @@ from treadle_webserver.routes import (
     dag_sources,
     dags,
     event_logs,
+    execution,
     import_errors,
     login,
     logs,
@@ -49,4 +50,5 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     backfills.router,
     import_errors.router,
     event_logs.router,
+    execution.router,
 )

@@ -10,6 +10,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from treadle.document import DagDocument, ParamDocument
+from treadle.timetables.base import catchup_words
 from treadle_metadata.settings import Settings
 from treadle_webserver.shapes.times import BUNDLE, utc
 
@@ -88,6 +89,8 @@ class DagDetailsShape(DagShape):
     """One DAG with what its document says."""
 
     catchup: bool
+    catchup_policy: str
+    overlap_policy: str
     dag_run_timeout: timedelta | None
     asset_expression: dict[str, Any] | None
     doc_md: str | None
@@ -192,7 +195,9 @@ def details_shape(
     timeout = document.dagrun_timeout_seconds
     return {
         **shape,
-        "catchup": document.catchup,
+        "catchup": document.catchup is True,
+        "catchup_policy": catchup_words(document.catchup),
+        "overlap_policy": document.overlap,
         "dag_run_timeout": None if timeout is None else timedelta(seconds=timeout),
         "asset_expression": None,
         "doc_md": document.doc_md,

@@ -1,0 +1,128 @@
+"""The Execution API from a worker machine: the same reports and questions, over HTTP, each with its attempt's token.
+
+Used by whatever holds a runner host away from the database (a Celery worker, a pod). It implements ``ExecutionApi``, so
+that host, recorder and questions work as they do beside the database. A server that is away or fails raises
+ExecutionUnavailable, and the caller tries again; nothing is kept here but tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+import jwt
+import urllib3
+
+from treadle_executors.execution_api import Answers, Batch, ExecutionUnavailable
+from treadle_metadata.errors import InvalidRequestError
+from treadle_worker.protocol import Request, StartAnswer
+
+VERSION: Final = 1
+_HEADERS: Final = {"Content-Type": "application/json", "Treadle-Execution-Version": str(VERSION)}
+_CONNECT_SECONDS: Final = 5.0
+_READ_SECONDS: Final = 30.0
+_CONNECTIONS: Final = 4
+
+
+class HttpExecution:
+    """The Execution API at ``url`` (of the web server, without a path); safe to use from several threads."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/") + "/execution/v1/"
+        self._pool = urllib3.PoolManager(
+            maxsize=_CONNECTIONS, retries=False, timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS)
+        )
+        self._lock = threading.Lock()
+        self._tokens: dict[str, str] = {}
+
+    def hold(self, attempt_id: str, token: str) -> None:
+        """Use ``token`` for an attempt that was taken over."""
+        with self._lock:
+            self._tokens[attempt_id] = token
+
+    def record(self, batch: Batch) -> Answers:
+        """Send a batch.
+
+        Raises:
+            ExecutionUnavailable: the server cannot be reached, or fails just now.
+            InvalidRequestError: the server refuses the batch as it is.
+        """
+        body = {
+            "starts": self._signed(batch.starts),
+            "finishes": self._signed(batch.finishes),
+            "heartbeats": self._signed(batch.heartbeats),
+        }
+        tokens = [one["token"] for items in body.values() for one in items]
+        # The request as a whole proves itself with the longest-lived token; each item is judged by its own.
+        said = self._send("POST", "reports", json.dumps(body, default=str).encode(), _bearer(_newest(tokens)))
+        with self._lock:
+            self._tokens.update(said["tokens"])
+            for finish in batch.finishes:
+                self._tokens.pop(finish["attempt_id"], None)
+        starts = [cast("StartAnswer", one) for one in said["starts"]]
+        answered = {one["attempt_id"] for one in starts}
+        reasons = {one["attempt_id"]: one["reason"] for one in said["refused"]}
+        starts += [
+            {"attempt_id": one["attempt_id"], "accepted": False, "reason": reasons.get(one["attempt_id"], "no answer")}
+            for one in batch.starts
+            if one["attempt_id"] not in answered
+        ]
+        return Answers(starts=starts, accepted=set(said["accepted"]), ours=set(said["ours"]))
+
+    def answer(self, request: Request) -> Any:
+        """Ask a task's question.
+
+        Raises:
+            ExecutionUnavailable: the server cannot be reached, or fails just now.
+            InvalidRequestError: the server refuses the question.
+        """
+        body = json.dumps({"op": request["op"], "args": request["args"]}, default=str).encode()
+        return self._send("POST", "questions", body, self._proof(request["attempt_id"]))["result"]
+
+    def send_log(self, attempt_id: str, offset: int, chunk: bytes) -> int:
+        """Send a part of an attempt's log; return how many bytes of it the server has."""
+        said = self._send("PUT", f"log?offset={offset}", chunk, self._proof(attempt_id))
+        return int(said["size"])
+
+    def _signed(self, items: Sequence[Any]) -> list[dict[str, Any]]:
+        with self._lock:
+            return [{**item, "token": self._tokens.get(item["attempt_id"], "")} for item in items]
+
+    def _proof(self, attempt_id: str) -> dict[str, str]:
+        with self._lock:
+            return _bearer(self._tokens.get(attempt_id, ""))
+
+    def _send(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> Any:
+        try:
+            reply = self._pool.request(method, self._url + path, body=body, headers=_HEADERS | headers)
+        except urllib3.exceptions.HTTPError as error:
+            raise ExecutionUnavailable(f"{self._url}: {error}") from error
+        if reply.status >= 500 or reply.status == 429:
+            self._pool.clear()  # a server that fails closes the connection, and the next request would find it dead
+            raise ExecutionUnavailable(f"{self._url}{path} answered {reply.status}")
+        try:
+            said = reply.json()
+        except ValueError as error:
+            raise ExecutionUnavailable(f"{self._url}{path} answered something that is no JSON") from error
+        if reply.status >= 400:
+            detail = said.get("detail") if isinstance(said, dict) else said
+            raise InvalidRequestError(f"the server refused {path.partition('?')[0]} ({reply.status}): {detail}")
+        return said
+
+
+def _bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _newest(tokens: Sequence[str]) -> str:
+    """Return the token that expires last; what is no token counts as expired."""
+    return max(tokens, key=_expiry, default="")
+
+
+def _expiry(token: str) -> float:
+    try:
+        return float(jwt.decode(token, options={"verify_signature": False})["exp"])
+    except (jwt.InvalidTokenError, KeyError, ValueError):
+        return 0.0

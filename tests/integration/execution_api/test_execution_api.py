@@ -1,0 +1,166 @@
+"""The Execution API: what an attempt's token allows, and all that it does not (issue 4, part 1; case F18)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from tests.integration.execution_api.conftest import Worker
+
+from treadle_metadata.accounts import Role
+from treadle_metadata.attempt_tokens import RUNNING_LIFETIME, AttemptClaim, AttemptTokens, Scope
+from treadle_metadata.statements import tuples
+from treadle_webserver.tokens import Claim
+
+
+def state_of(worker: Worker, task_id: str) -> str:
+    return worker.scheduler.task_states("r")[task_id]
+
+
+def test_an_attempt_starts_lives_and_ends(worker: Worker) -> None:
+    attempt, token = worker.start("a")
+    assert state_of(worker, "a") == "running"
+    said = worker.report(token, heartbeats=[worker.item(attempt, token, asked_at=1.0)])
+    assert said["ours"] == [str(attempt.attempt_id)]
+    fresh = said["tokens"][str(attempt.attempt_id)]
+    xcom = {"key": "return_value", "value": "42", "length": None}
+    assert worker.finish(attempt, fresh, xcoms=[xcom])["accepted"] == [str(attempt.attempt_id)]
+    worker.scheduler.beats()
+    assert (state_of(worker, "a"), state_of(worker, "c")) == ("success", "queued")
+
+
+def test_a_question_is_answered_for_the_tokens_own_run(worker: Worker) -> None:
+    attempt, token = worker.start("a")
+    worker.finish(attempt, token, xcoms=[{"key": "return_value", "value": "42", "length": None}])
+    worker.scheduler.beats()
+    _, asking = worker.start("c")
+    question = {"op": "get_xcoms", "args": {"items": [{"task_id": "a", "key": "return_value"}]}}
+    answer = worker.client.post("/execution/v1/questions", json=question, headers={"Authorization": f"Bearer {asking}"})
+    assert answer.status_code == 200, answer.text
+    assert "42" in str(answer.json()["result"])
+
+
+def test_a_token_of_one_attempt_changes_no_other(worker: Worker) -> None:
+    other, (_, token) = worker.attempt("b"), worker.start("a")
+    said = worker.report(
+        token,
+        starts=[worker.item(other, token)],
+        finishes=[worker.item(other, token, outcome="success", ended_at=worker.clock.now().isoformat(), xcoms=[])],
+        heartbeats=[worker.item(other, token, asked_at=1.0)],
+    )
+    assert (said["starts"], said["accepted"], said["ours"], said["tokens"]) == ([], [], [], {})
+    assert {one["reason"] for one in said["refused"]} == {
+        "the token is another attempt's",
+        "the token is for an attempt that is running; this needs queued",
+    }
+    assert state_of(worker, "b") == "queued"
+
+
+def test_a_refused_report_holds_up_no_other(worker: Worker) -> None:
+    first, second = worker.attempt("a"), worker.attempt("b")
+    token = worker.token(first)
+    said = worker.report(token, starts=[worker.item(first, token), worker.item(second, "forged")])
+    assert [(one["attempt_id"], one["accepted"]) for one in said["starts"]] == [(str(first.attempt_id), True)]
+    assert [one["attempt_id"] for one in said["refused"]] == [str(second.attempt_id)]
+
+
+def test_a_token_is_dead_when_its_attempt_is_over(worker: Worker) -> None:
+    attempt, token = worker.start("a")
+    worker.finish(attempt, token)
+    assert worker.report(token, heartbeats=[worker.item(attempt, token, asked_at=1.0)])["ours"] == []
+    assert worker.finish(attempt, token, outcome="failed")["accepted"] == []
+    question = {"op": "get_variable", "args": {"key": "x"}}
+    answer = worker.client.post("/execution/v1/questions", json=question, headers={"Authorization": f"Bearer {token}"})
+    assert (answer.status_code, "is over" in answer.json()["detail"]) == (422, True)
+
+
+def test_a_queued_attempts_token_asks_nothing(worker: Worker) -> None:
+    token = worker.token(worker.attempt("a"))
+    question = {"op": "get_connection", "args": {"conn_id": "x"}}
+    answer = worker.client.post("/execution/v1/questions", json=question, headers={"Authorization": f"Bearer {token}"})
+    assert answer.status_code == 403
+
+
+def test_an_expired_token_is_refused_by_the_servers_clock(worker: Worker) -> None:
+    _, token = worker.start("a")
+    worker.clock.advance(RUNNING_LIFETIME + timedelta(seconds=1))
+    answer = worker.client.post("/execution/v1/reports", json={}, headers={"Authorization": f"Bearer {token}"})
+    assert (answer.status_code, "expired" in answer.json()["detail"]) == (401, True)
+
+
+@pytest.mark.parametrize("make", ["login", "other installation", "no token", "nothing"])
+def test_only_an_attempts_token_of_this_installation_is_taken(worker: Worker, make: str) -> None:
+    attempt, now = worker.attempt("a"), worker.clock.now()
+    token = {
+        "login": worker.app.state.service.tokens.issue(Claim(Role.ADMIN.lower(), 0), now=now),
+        "other installation": AttemptTokens("some other key, which is long").issue(
+            AttemptClaim(attempt, Scope.QUEUED), now=now
+        ),
+        "no token": "a.b.c",
+        "nothing": "",
+    }[make]
+    answer = worker.client.post("/execution/v1/reports", json={}, headers={"Authorization": f"Bearer {token}"})
+    assert answer.status_code == 401
+
+
+def test_tokens_outlive_the_change_of_their_key(worker: Worker) -> None:
+    claim, now = AttemptClaim(worker.attempt("a"), Scope.QUEUED), worker.clock.now()
+    before = AttemptTokens("the old key").issue(claim, now=now)
+    assert (
+        AttemptTokens("the new key, the old key".replace("key, ", "key,")).read(before, (Scope.QUEUED,), now=now)
+        == claim
+    )
+
+
+def test_a_token_for_an_attempt_that_never_was_does_nothing(worker: Worker) -> None:
+    never = replace(worker.attempt("a"), attempt_id=uuid4())
+    token = worker.token(never)
+    said = worker.report(token, starts=[worker.item(never, token)])
+    assert [one["accepted"] for one in said["starts"]] == [False]
+    assert said["tokens"] == {}
+
+
+def test_unknown_fields_are_tolerated_and_a_newer_worker_is_not(worker: Worker) -> None:
+    attempt = worker.attempt("a")
+    token = worker.token(attempt)
+    said = worker.report(token, starts=[worker.item(attempt, token, shoe_size=46)], gossip=[])
+    assert said["starts"][0]["accepted"]
+    headers = {"Authorization": f"Bearer {token}", "Treadle-Execution-Version": "99"}
+    answer = worker.client.post("/execution/v1/reports", json={}, headers=headers)
+    assert (answer.status_code, "upgrade the server" in answer.json()["detail"]) == (400, True)
+    assert answer.headers["Treadle-Execution-Version"] == "1"
+
+
+def test_a_report_that_lacks_something_is_refused_in_words(worker: Worker) -> None:
+    attempt, token = worker.start("a")
+    body = {"finishes": [worker.item(attempt, token)]}
+    answer = worker.client.post("/execution/v1/reports", json=body, headers={"Authorization": f"Bearer {token}"})
+    assert (answer.status_code, "xcoms" in answer.text) == (422, True)
+    assert state_of(worker, "a") == "running"
+
+
+def test_a_log_comes_in_chunks_that_may_repeat(worker: Worker) -> None:
+    attempt, token = worker.start("a")
+
+    def send(offset: int, chunk: bytes) -> tuple[int, object]:
+        answer = worker.client.request(
+            "PUT",
+            f"/execution/v1/log?offset={offset}",
+            content=chunk,
+            headers={"Authorization": f"Bearer {token}"},
+        )
+        return answer.status_code, answer.json()
+
+    assert send(0, b"one\n") == (200, {"size": 4})
+    assert send(4, b"two\n") == (200, {"size": 8})
+    assert send(0, b"one\n") == (200, {"size": 8})
+    status, said = send(100, b"ten\n")
+    assert (status, "send from byte 8 on" in str(said)) == (409, True)
+    assert send(0, b"x" * (1024 * 1024 + 1))[0] == 413
+    with worker.scheduler.database.begin() as connection:
+        sql = "SELECT log_path FROM task_attempt WHERE attempt_id = %(id)s"
+        ((path,),) = tuples(connection, sql, {"id": attempt.attempt_id})
+    folder = worker.app.state.service.settings.path("logs_folder")
+    assert (folder / path).read_bytes() == b"one\ntwo\n"

@@ -1,0 +1,158 @@
+"""The Execution API: what runner hosts on worker machines report and ask, each attempt with its own token.
+
+The same reports and questions reach the database from the local executor without HTTP; here each report is first
+matched with its token, and one that names another attempt is refused alone (case F18). A batch is one transaction: a
+killed server leaves all or nothing of it, and the host sends it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, cast
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
+
+from treadle_executors.execution_api import Batch, DatabaseExecution, ExecutionUnavailable
+from treadle_metadata import attempt_logs
+from treadle_metadata.attempt_tokens import AttemptClaim, AttemptRef, AttemptTokenError, Scope
+from treadle_metadata.errors import InvalidRequestError
+from treadle_webserver.authorize import ClaimOf
+from treadle_webserver.retrying import RetriedRoute
+from treadle_webserver.service import Service, ServiceOf
+from treadle_webserver.shapes.execution import (
+    AnswersShape,
+    Item,
+    LogSizeShape,
+    Question,
+    RefusalShape,
+    Reports,
+    ResultShape,
+    StartShape,
+)
+
+VERSION: Final = 1
+"""Raised when workers of the version before could not work with this server any more."""
+
+VERSION_HEADER: Final = "Treadle-Execution-Version"
+LARGEST_CHUNK: Final = 1024 * 1024
+"""Bytes of log in one request."""
+
+_EITHER: Final = (Scope.QUEUED, Scope.RUNNING)
+
+
+def speak_version(response: Response, treadle_execution_version: Annotated[int | None, Header(ge=1)] = None) -> None:
+    """Name the server's version, and refuse a worker that is newer than the server."""
+    response.headers[VERSION_HEADER] = str(VERSION)
+    if treadle_execution_version is not None and treadle_execution_version > VERSION:
+        raise HTTPException(
+            400,
+            f"the worker speaks version {treadle_execution_version} of the Execution API, this server knows versions "
+            f"up to {VERSION}; upgrade the server before its workers",
+            {VERSION_HEADER: str(VERSION)},
+        )
+
+
+router = APIRouter(
+    prefix="/execution/v1", tags=["Execution"], route_class=RetriedRoute, dependencies=[Depends(speak_version)]
+)
+
+
+@router.post("/reports")
+def record(reports: Reports, service: ServiceOf) -> AnswersShape:
+    """Record starts, finishes and heartbeats in one transaction. A report with a wrong token is refused alone."""
+    refused: list[RefusalShape] = []
+    starts = _admitted(reports.starts, service, (Scope.QUEUED,), refused)
+    finishes = _admitted(reports.finishes, service, _EITHER, refused)
+    heartbeats = _admitted(reports.heartbeats, service, _EITHER, refused)
+    try:
+        answers = _execution(service).record(
+            Batch(starts=_plain(starts), finishes=_plain(finishes), heartbeats=_plain(heartbeats))
+        )
+    except ExecutionUnavailable as error:
+        raise _away() from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidRequestError(f"a report lacks something or holds a wrong value: {error!r:.200}") from error
+    began = {one["attempt_id"] for one in answers.starts if one["accepted"]}
+    fresh = [AttemptClaim(item.attempt, Scope.RUNNING) for item, _ in starts if str(item.attempt_id) in began]
+    fresh += [claim for item, claim in heartbeats if str(item.attempt_id) in answers.ours]
+    return {
+        "starts": [cast("StartShape", dict(one)) for one in answers.starts],
+        "accepted": sorted(answers.accepted),
+        "ours": sorted(answers.ours),
+        "tokens": {str(one.attempt.attempt_id): service.attempt_tokens.issue(one, now=service.now()) for one in fresh},
+        "refused": refused,
+    }
+
+
+@router.post("/questions")
+def answer(question: Question, claim: ClaimOf, service: ServiceOf) -> ResultShape:
+    """Answer a question of a running attempt: XComs, variables, connections, facts of earlier runs."""
+    if claim.scope is not Scope.RUNNING:
+        raise HTTPException(403, "the token is for an attempt that is queued; only a running attempt may ask")
+    attempt = claim.attempt
+    asked: Any = {
+        "id": 0,
+        "attempt_id": str(attempt.attempt_id),
+        "task_instance_id": attempt.task_instance_id,
+        "month": attempt.month,
+        "op": question.op,
+        "args": question.args,
+    }
+    try:
+        return {"result": _execution(service).answer(asked)}
+    except ExecutionUnavailable as error:
+        raise _away() from error
+
+
+@router.put("/log")
+async def append_log(
+    request: Request, claim: ClaimOf, service: ServiceOf, offset: Annotated[int, Query(ge=0, le=2**63 - 1)]
+) -> LogSizeShape:
+    """Write the body into the attempt's log at byte ``offset``, which must not lie beyond what the server has.
+
+    A chunk that is sent again changes nothing; the answer says how much there is, so that a worker can go on after a
+    crash on either side. Allowed until the token expires: the last lines come after the attempt's end.
+    """
+    chunk = await request.body()
+    if len(chunk) > LARGEST_CHUNK:
+        raise HTTPException(413, f"a chunk of log holds at most {LARGEST_CHUNK} bytes, this one {len(chunk)}")
+    size = await to_thread.run_sync(_write, service, claim.attempt, offset, chunk)
+    if size < offset:
+        raise HTTPException(409, f"the log has {size} bytes, the chunk begins at {offset}: send from byte {size} on")
+    return {"size": size}
+
+
+def _write(service: Service, attempt: AttemptRef, offset: int, chunk: bytes) -> int:
+    with service.database.begin() as connection:
+        path = attempt_logs.log_path(connection, attempt, service.settings.path("logs_folder"))
+    return attempt_logs.write_chunk(path, offset, chunk)
+
+
+def _execution(service: Service) -> DatabaseExecution:
+    return DatabaseExecution(service.database, service.settings, service.clock)
+
+
+def _plain(admitted: Sequence[tuple[Item, AttemptClaim]]) -> list[Any]:
+    return [item.report() for item, _ in admitted]
+
+
+def _admitted(
+    items: Sequence[Item], service: Service, needed: Sequence[Scope], refused: list[RefusalShape]
+) -> list[tuple[Item, AttemptClaim]]:
+    """Return the items whose token is theirs, with what it says; the others are entered in ``refused``."""
+    admitted = []
+    for item in items:
+        try:
+            claim = service.attempt_tokens.read(item.token, needed, now=service.now())
+            if claim.attempt != item.attempt:
+                raise AttemptTokenError("the token is another attempt's")
+        except AttemptTokenError as error:
+            refused.append({"attempt_id": str(item.attempt_id), "reason": str(error)})
+        else:
+            admitted.append((item, claim))
+    return admitted
+
+
+def _away() -> HTTPException:
+    return HTTPException(503, "the metadata database does not answer; try again", {"Retry-After": "1"})
