@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from treadle.authoring import current_group
 from treadle.document import ExpandArgument, ExpandDocument
+from treadle.errors import DagError
 from treadle.resolvable import Resolver
 from treadle.templates import literal
 from treadle.xcom_arg import ResultArg, XComArg
@@ -29,6 +31,17 @@ def indexes_of(map_index: int, lengths: Sequence[int]) -> list[int]:
         map_index, index = divmod(map_index, length)
         found.append(index)
     return found[::-1]
+
+
+def refuse_inside_mapped_group(owner: str) -> None:
+    """Raise DagError if the file is within a mapped group just now: what is mapped there cannot be mapped again."""
+    group = current_group()
+    outer = group.mapped_group if group is not None else None
+    if outer is not None:
+        raise DagError(
+            f"{owner} is mapped inside the mapped {outer!r}, which is not supported: let a task of the group handle "
+            "its items one after the other, or flatten the lists in a task before the group and map over that"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +66,18 @@ class ExpandInput:
             for (name, argument), index in zip(self.arguments.items(), indexes, strict=True)
         }
         return values if self.kind == "product" else _kwargs(values[KWARGS], resolver)
+
+    def group_values(self, name: str, indexes: Sequence[int], resolver: Resolver) -> dict[str, Any]:
+        """Return arguments of one instance of a mapped group, ``name`` among them, as they are: nothing is rendered.
+
+        Raises:
+            TypeError: an item of ``expand_kwargs`` is no dict.
+        """
+        if self.kind == "product":
+            values = {name: _item(self.arguments[name], indexes[list(self.arguments).index(name)], resolver)}
+        else:
+            values = self.values_at(indexes, resolver)
+        return {key: one.value if isinstance(one, literal) else one for key, one in values.items()}
 
     def document(self) -> ExpandDocument:
         """Return the plain form for the DAG's document."""

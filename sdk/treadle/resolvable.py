@@ -6,10 +6,11 @@ hands a :class:`Resolver` to ``Resolvable.resolve`` when it renders the argument
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from treadle.task_groups import TaskGroup
     from treadle.xcom_arg import XComArg
 
 
@@ -38,6 +39,9 @@ class Resolver(Items, Protocol):
     def param(self, name: str) -> Any:
         """Return the run's value of the DAG param ``name``."""
 
+    def group_indexes(self, group: TaskGroup) -> Sequence[int]:
+        """Return which item of each argument of the mapped ``group`` the attempt's instance gets."""
+
 
 class Resolvable:
     """A value that is known only while a task runs."""
@@ -47,6 +51,10 @@ class Resolvable:
     def resolve(self, resolver: Resolver) -> Any:
         """Return the value for the attempt that ``resolver`` serves."""
         raise NotImplementedError(f"{type(self).__name__}.resolve")
+
+    def group_items(self, indexes: Sequence[int]) -> Iterator[tuple[XComArg, int]]:  # noqa: ARG002 - for subclasses
+        """Yield what a mapped parameter of a task group will ask for, where that is known before; others nothing."""
+        yield from ()
 
 
 def resolve_nested(value: Any, resolver: Resolver) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, overload
 
@@ -17,6 +18,9 @@ from treadle.wording import shown
 
 if TYPE_CHECKING:
     from treadle.dags import DAG
+    from treadle.expansion import ExpandInput, Mappable
+    from treadle.group_mapping import GroupPartial
+    from treadle.xcom_arg import ResultArg
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,6 +35,9 @@ class TaskGroup(Node):
     Raises:
         DagError: the id cannot be used or is taken, or there is no DAG.
     """
+
+    expand_input: ExpandInput | None = None
+    """What the group is mapped over, if it is."""
 
     def __init__(
         self,
@@ -79,6 +86,13 @@ class TaskGroup(Node):
     def is_root(self) -> bool:
         """Whether this is the DAG's root group."""
         return self.group_id is None
+
+    @property
+    def mapped_group(self) -> TaskGroup | None:
+        """The mapped group that this is, or that it stands in."""
+        if self.expand_input is not None:
+            return self
+        return self.parent_group.mapped_group if self.parent_group is not None else None
 
     def child_id(self, label: str) -> str:
         """Return the full id of a task or group ``label`` of this group."""
@@ -181,13 +195,30 @@ class TaskGroupFunction(Generic[P, R]):
         return TaskGroupFunction(self.function, {**self.arguments, **arguments})
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R | TaskGroup:
-        tooltip = docstring(self.function) or ""
-        arguments = {
-            "group_id": self.function.__name__, "tooltip": tooltip, "add_suffix_on_collision": True, **self.arguments
-        }  # fmt: skip
-        with TaskGroup(**arguments) as group:
+        with TaskGroup(**self.group_arguments()) as group:
             result = self.function(*args, **kwargs)
         return group if result is None else result
+
+    def group_arguments(self) -> dict[str, Any]:
+        """Return the arguments of the group that a call makes."""
+        tooltip = docstring(self.function) or ""
+        return {
+            "group_id": self.function.__name__, "tooltip": tooltip, "add_suffix_on_collision": True, **self.arguments
+        }  # fmt: skip
+
+    def partial(self, **kwargs: Any) -> GroupPartial:
+        """Fix some of the function's arguments; ``.expand(...)`` of the result maps the group over others."""
+        # Loaded on need: most files map no group.
+        partial: type[GroupPartial] = importlib.import_module("treadle.group_mapping").GroupPartial
+        return partial(self, kwargs)
+
+    def expand(self, **mapped: Mappable) -> Any:
+        """Map the group over every combination of the items of ``mapped`` (see ``GroupPartial.expand``)."""
+        return self.partial().expand(**mapped)
+
+    def expand_kwargs(self, kwargs: Sequence[Any] | ResultArg, *, strict: bool = True) -> Any:
+        """Map the group over dicts of arguments (see ``GroupPartial.expand_kwargs``)."""
+        return self.partial().expand_kwargs(kwargs, strict=strict)
 
 
 @overload

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from treadle.errors import DagError, InvalidArgumentError
-from treadle.expansion import KWARGS, ExpandInput, Mappable
+from treadle.expansion import KWARGS, ExpandInput, Mappable, refuse_inside_mapped_group
 from treadle.operators.mapped import MappedOperator
 from treadle.xcom_arg import ResultArg, XComArg
 
@@ -35,6 +35,7 @@ class TaskPartial:
         Raises:
             DagError: an argument is unknown, fixed already, or is no list, dict or result.
         """
+        refuse_inside_mapped_group(repr(self._function))
         if not mapped:
             raise DagError(f"{self._function!r}: expand() needs at least one argument to map over")
         self._function.check_names(mapped)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from treadle.authoring import detached
 from treadle.errors import InvalidArgumentError
-from treadle.expansion import ExpandInput
+from treadle.expansion import ExpandInput, refuse_inside_mapped_group
 from treadle.operators.arguments import NAMES
 from treadle.operators.base import BaseOperator
 from treadle.templates import literal
@@ -41,6 +41,7 @@ class MappedOperator(BaseOperator):
         expand_input: ExpandInput,
         nest_under: str | None = None,
     ) -> None:
+        refuse_inside_mapped_group(f"task {task_id!r} ({operator_class.__name__})")
         self.operator_class = operator_class
         self.partial_kwargs = dict(partial_kwargs)
         self.expand_input = expand_input

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from treadle.errors import DagError, InvalidArgumentError, UnknownArgumentError
-from treadle.expansion import KWARGS, ExpandInput, Mappable
+from treadle.expansion import KWARGS, ExpandInput, Mappable, refuse_inside_mapped_group
 from treadle.operators.arguments import NAMES
 from treadle.operators.base import BaseOperator
 from treadle.operators.construction import argument_names
@@ -32,6 +32,7 @@ class OperatorPartial:
         Raises:
             DagError: an argument is unknown, fixed already, cannot be mapped, or is no list, dict or result.
         """
+        refuse_inside_mapped_group(self._owner)
         if not mapped:
             raise DagError(f"{self._owner}: expand() needs at least one argument to map over")
         self._check_names(mapped)

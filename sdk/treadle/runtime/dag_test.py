@@ -77,7 +77,8 @@ def run_single(
 ) -> TaskResult:
     """Run one try of one task, whatever it waits for; ``xcoms`` gives the results of other tasks by their ids.
 
-    Of a mapped task, ``map_index`` says which instance (the first, if not given).
+    Of a mapped task, or one in a mapped group, ``map_index`` says which instance (the first, if not given); results of
+    tasks of the same mapped group are those of that instance.
 
     Raises:
         TaskNotFoundError: the DAG has no such task.
@@ -88,16 +89,19 @@ def run_single(
     supervisor = LocalSupervisor(
         variables_of(variables, variable_file_path), connections_of(connections, conn_file_path)
     )
+    index_of_instance = max(map_index, 0) if task.is_mapped or task.mapped_group is not None else UNMAPPED
     for name, value in (xcoms or {}).items():
         given = dag.get_task(name)
-        if given.is_mapped:
+        beside = given.mapped_group is not None and given.mapped_group is task.mapped_group
+        has_many = given.is_mapped or (given.mapped_group is not None and not beside)
+        if has_many:
             supervisor.ran(name, len(value))
-        for index, item in enumerate(value) if given.is_mapped else [(UNMAPPED, value)]:
+        for index, item in enumerate(value) if has_many else [(index_of_instance if beside else UNMAPPED, value)]:
             supervisor.keep(name, index, [{"key": xcom.RETURN_KEY, "value": xcom.dumps(item)[0]}])
     facts = run_facts(dag, logical_date=logical_date, run_after=None, run_conf=run_conf)
     test = RunInMemory(dag, facts, supervisor, limits or Limits())
     with supervisor.given(), masked_output():
-        return test.run_one(task, max(map_index, 0) if task.is_mapped else UNMAPPED)
+        return test.run_one(task, index_of_instance)
 
 
 def run_facts(

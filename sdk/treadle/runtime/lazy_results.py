@@ -82,10 +82,17 @@ class BulkItems:
     Answers like the ``Resolver`` that it asks (``treadle.resolvable.Items``), which fetches each element alone.
     """
 
-    def __init__(self, supervisor: Supervisor, value: Callable[[Any], Any], length: Callable[[Any], int]) -> None:
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        value: Callable[[Any], Any],
+        length: Callable[[Any], int],
+        has_many: Callable[[Any], bool],
+    ) -> None:
         self._supervisor = supervisor
         self._value = value
         self._measure = length
+        self._has_many = has_many
         self._values: dict[Any, Sequence[Any]] = {}
         self._lengths: dict[Any, int] = {}
         self._pages: dict[Any, tuple[int, dict[int, str]]] = {}
@@ -98,7 +105,7 @@ class BulkItems:
 
     def item(self, reference: Any, index: int) -> Any:
         """Return one element; None for an instance of a mapped task that pushed nothing."""
-        if not reference.operator.is_mapped:
+        if not self._has_many(reference):
             if reference not in self._values:
                 self._values[reference] = elements_of(self._value(reference)) or ()
             return self._values[reference][index]

@@ -45,6 +45,8 @@ class DagRun:
         self.conf: dict[str, Any] = dict(facts.get("conf") or {})
         self.triggered_by: str = facts.get("triggered_by") or ""
         self.clear_number: int = facts.get("clear_number") or 0
+        self.partition_key: str | None = facts.get("partition_key")
+        self.partition_date = moment(facts.get("partition_date"))
         self.state = "running"
 
     def __repr__(self) -> str:
@@ -137,7 +139,8 @@ class TaskInstance:
         """Return what other tasks pushed under ``key``, ``default`` where there is nothing.
 
         One task id gives one value, or the list of all values (in index order) if that task is mapped and
-        ``map_indexes`` does not name one. Several task ids give a list. None means this task.
+        ``map_indexes`` does not name one. Several task ids give a list. None means this task. Of a task of the same
+        mapped group it is the value of the same instance, unless ``map_indexes`` says otherwise (None: all).
         """
         one_task = task_ids is None or isinstance(task_ids, str)
         names = [task_ids or self.task_id] if one_task else list(task_ids or ())
@@ -147,11 +150,21 @@ class TaskInstance:
         here = dag_id in (None, self.dag_id) and run_id in (None, self.run_id)
         if here and names == [self.task_id] and key in self._pushed and wanted in (None, (self.map_index,)):
             return xcom.loads(self._pushed[key]["value"])
-        questions = [XComQuestion(str(name), key, wanted, run_id, dag_id) for name in names]
+        own = (self.map_index,) if here and map_indexes is NOTSET and self.is_mapped else None
+        questions = [
+            XComQuestion(str(name), key, own if own and self._is_beside(name) else wanted, run_id, dag_id)
+            for name in names
+        ]
         answers = self._supervisor.get_xcoms(questions)
         if one_task:
-            return self._one(answers[0], wanted, isinstance(map_indexes, int), default)
+            single = isinstance(map_indexes, int) or (own is not None and questions[0].map_indexes == own)
+            return self._one(answers[0], wanted, single, default)
         return [value for found in answers for value in (_values(found) or [default])]
+
+    def _is_beside(self, task_id: Any) -> bool:
+        """Tell whether a task stands in the same mapped group as this one."""
+        group = self.task.mapped_group
+        return group is not None and any(one.task_id == task_id for one in group.tasks())
 
     @staticmethod
     def _one(found: Sequence[XComFound], wanted: Sequence[int] | None, single: bool, default: Any) -> Any:
