@@ -5,7 +5,7 @@ Called by ``main.run`` and by tests. It refuses to be made when a route lacks it
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -23,7 +23,7 @@ from treadle_webserver import errors
 from treadle_webserver.authorize import authorize
 from treadle_webserver.limits import Limits
 from treadle_webserver.permissions import check_table
-from treadle_webserver.routes import ROUTERS
+from treadle_webserver.routes import APPS, ROUTERS
 from treadle_webserver.service import Service
 from treadle_webserver.throttle import Throttle
 from treadle_webserver.tokens import Tokens
@@ -33,9 +33,14 @@ THREADS: Final = 16
 
 
 def create_app(
-    settings: Settings, database: Database, *, clock: Clock | None = None, routers: Iterable[APIRouter] = ROUTERS
+    settings: Settings,
+    database: Database,
+    *,
+    clock: Clock | None = None,
+    routers: Iterable[APIRouter] = ROUTERS,
+    apps: Collection[str] = tuple(APPS),
 ) -> FastAPI:
-    """Return the application.
+    """Return the application, with those of ``routers`` that belong to ``apps`` (names of ``APPS``).
 
     Raises:
         PermissionTableError: a route has no permission.
@@ -62,8 +67,11 @@ def create_app(
         attempt_tokens=AttemptTokens(settings.jwt_secret),
         throttle=Throttle(),
     )
+    served = {id(router) for name in apps for router in APPS[name]}
+    left_out = {id(router) for routers in APPS.values() for router in routers} - served
     for router in listed:
-        app.include_router(router)
+        if id(router) not in left_out:
+            app.include_router(router)
     errors.install(app)
     app.add_middleware(Limits)
     return app

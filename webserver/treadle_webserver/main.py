@@ -9,7 +9,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -21,6 +21,7 @@ from treadle_metadata.connection import Database
 from treadle_metadata.errors import MetadataError
 from treadle_metadata.settings import Settings
 from treadle_webserver.app import create_app
+from treadle_webserver.routes import APPS
 
 KIND: Final = "webserver"
 _GRACE_SECONDS: Final = 5
@@ -36,8 +37,8 @@ class CannotListenError(MetadataError):
         super().__init__(f"cannot listen on {host} port {port}: {why}; choose another with --host or --port")
 
 
-def run(settings: Settings, clock: Clock | None = None) -> None:
-    """Serve on ``settings.host`` and ``settings.port`` until told to stop; open requests get 5 s to end.
+def run(settings: Settings, clock: Clock | None = None, apps: Collection[str] = tuple(APPS)) -> None:
+    """Serve ``apps`` on ``settings.host`` and ``settings.port`` until told to stop; open requests get 5 s to end.
 
     Raises:
         CannotListenError: the address is in use, or not ours.
@@ -52,7 +53,7 @@ def run(settings: Settings, clock: Clock | None = None) -> None:
         idle_seconds=settings.lease_seconds,
     )
     try:
-        app = create_app(settings, database, clock=clock)
+        app = create_app(settings, database, clock=clock, apps=apps)
         # Bound here, since uvicorn would end the process when it cannot.
         with _listening(settings) as listener, processes.Lease(database, KIND, clock, settings), _signals_end_quietly():
             config = uvicorn.Config(

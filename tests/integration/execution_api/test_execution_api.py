@@ -8,10 +8,14 @@ from uuid import uuid4
 
 import pytest
 from tests.integration.execution_api.conftest import Worker
+from tests.support.web import client_of
 
 from treadle_metadata.accounts import Role
 from treadle_metadata.attempt_tokens import RUNNING_LIFETIME, AttemptClaim, AttemptTokens, Scope
+from treadle_metadata.connection import Database
+from treadle_metadata.settings import Settings
 from treadle_metadata.statements import tuples
+from treadle_webserver.app import create_app
 from treadle_webserver.tokens import Claim
 
 
@@ -164,3 +168,15 @@ def test_a_log_comes_in_chunks_that_may_repeat(worker: Worker) -> None:
         ((path,),) = tuples(connection, sql, {"id": attempt.attempt_id})
     folder = worker.app.state.service.settings.path("logs_folder")
     assert (folder / path).read_bytes() == b"one\ntwo\n"
+
+
+@pytest.mark.parametrize(
+    ("apps", "people", "workers"), [(("api",), 401, 404), (("execution",), 404, 401), (("api", "execution"), 401, 401)]
+)
+def test_each_part_can_be_served_alone(
+    worker: Worker, settings: Settings, database: Database, apps: tuple[str, ...], people: int, workers: int
+) -> None:
+    with client_of(create_app(settings, database, apps=apps)) as client:
+        assert client.get("/api/v2/dags").status_code == people
+        assert client.post("/execution/v1/reports", json={}).status_code == workers
+        assert client.get("/api/v2/monitor/health").status_code == 200

@@ -1,5 +1,9 @@
-"""The routes, one router for each resource. ``ROUTERS`` is the whole API; ``permissions.TABLE`` guards it."""
+"""The routes, one router for each resource. ``ROUTERS`` are all of them; ``permissions.TABLE`` guards them.
 
+``APPS`` says which part of them a web server can serve alone: people's API, or the one of worker machines.
+"""
+
+from collections.abc import Mapping
 from typing import Final
 
 from fastapi import APIRouter
@@ -29,7 +33,7 @@ from treadle_webserver.routes import (
 )
 
 # Paths with fixed words come before those that take any word in their place.
-ROUTERS: Final[tuple[APIRouter, ...]] = (
+_API: Final[tuple[APIRouter, ...]] = (
     monitor.router,
     login.router,
     dags.router,
@@ -50,5 +54,12 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     backfills.router,
     import_errors.router,
     event_logs.router,
-    execution.router,
 )
+
+APPS: Final[Mapping[str, tuple[APIRouter, ...]]] = {
+    "api": _API,
+    # The health check belongs to both: whoever watches a server asks it.
+    "execution": (monitor.router, execution.router),
+}
+
+ROUTERS: Final[tuple[APIRouter, ...]] = (*_API, execution.router)
