@@ -124,7 +124,7 @@ def _prepare(installation: Installation) -> None:
 
 def _pause(installation: Installation, *, paused: bool) -> None:
     with installation.database.begin() as connection:
-        pausing.set_paused(connection, ["ticks"], paused)
+        pausing.set_paused(connection, ["ticks"], paused, now=datetime.now(UTC))
 
 
 def _run(installation: Installation, dag_id: str) -> int:

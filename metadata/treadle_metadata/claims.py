@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
+from uuid import UUID
 
 from sqlalchemy import Connection
 
@@ -18,10 +19,22 @@ ADMISSION_LOCK: Final = 0x74726561
 """Key of the transaction-level advisory lock that lets one scheduler at a time admit tasks."""
 
 _DUE_DAGS: Final = """
-    SELECT dag.dag_id, dag.version_id, dag.last_interval_start, dag.last_interval_end, dag.max_active_runs
+    SELECT dag.dag_id, dag.version_id, dag.last_interval_start, dag.last_interval_end, dag.max_active_runs,
+           coalesce(dag.resumed_at, dag.created_at) AS resumed_at, dag.held_since
     FROM dag
     WHERE NOT is_paused AND is_active AND NOT at_run_limit AND next_run_at <= %(now)s
+      AND NOT dag_id = ANY(%(apart)s)
     ORDER BY next_run_at LIMIT %(most)s
+    FOR NO KEY UPDATE SKIP LOCKED
+"""
+
+# Consumers that wait for more than has gathered have no new row, and cost nothing.
+_DAGS_WITH_NEW_EVENTS: Final = """
+    SELECT dag.dag_id, dag.version_id, dag.max_active_runs
+    FROM dag
+    WHERE NOT is_paused AND is_active AND NOT at_run_limit
+      AND dag_id IN (SELECT dag_id FROM asset_run_queue WHERE is_new)
+    ORDER BY dag_id LIMIT %(most)s
     FOR NO KEY UPDATE SKIP LOCKED
 """
 
@@ -42,7 +55,7 @@ _QUEUED_RUNS: Final = """
 """
 
 _WOKEN_RUNS: Final = """
-    SELECT id, dag_id, run_id, version_id, month, run_type, started_at, logical_date
+    SELECT id, dag_id, run_id, version_id, month, run_type, started_at, logical_date, ending
     FROM dag_run
     WHERE state = 'running' AND id IN (
         SELECT dag_run_id FROM run_wakeup WHERE due_at <= %(now)s ORDER BY due_at LIMIT %(wakeups)s)
@@ -59,9 +72,39 @@ _EXPIRED: Final = """
 """
 
 
-def claim_due_dags(connection: Connection, *, now: datetime, most: int) -> Sequence[Mapping[str, Any]]:
-    """Lock DAGs whose next run is due."""
-    return rows(connection, _DUE_DAGS, {"now": now, "most": most})
+_PENDING_CALLBACKS: Final = """
+    SELECT callback.id, callback.event, run.dag_id, run.run_id
+    FROM callback JOIN dag_run AS run ON run.id = callback.dag_run_id
+    WHERE callback.state = 'pending'
+    ORDER BY callback.id
+    LIMIT greatest(0, %(most)s - (SELECT count(*) FROM callback AS other WHERE other.state IN ('queued', 'running')))
+    FOR UPDATE OF callback SKIP LOCKED
+"""
+
+_EXPIRED_CALLBACKS: Final = """
+    SELECT attempt_id FROM callback
+    WHERE state IN ('queued', 'running') AND lease_until < %(now)s
+    ORDER BY id FOR UPDATE SKIP LOCKED
+"""
+
+_DUE_DEADLINES: Final = """
+    SELECT id FROM deadline
+    WHERE missed_at IS NULL AND due_at <= %(now)s
+    ORDER BY due_at LIMIT %(most)s
+    FOR UPDATE SKIP LOCKED
+"""
+
+
+def claim_due_dags(
+    connection: Connection, *, now: datetime, most: int, apart: Sequence[str] = ()
+) -> Sequence[Mapping[str, Any]]:
+    """Lock DAGs whose next run is due; not those ``apart``, about which this scheduler waits for an answer."""
+    return rows(connection, _DUE_DAGS, {"now": now, "most": most, "apart": list(apart)})
+
+
+def claim_dags_with_new_events(connection: Connection, *, most: int) -> Sequence[Mapping[str, Any]]:
+    """Lock DAGs before which an asset's event was put that no scheduler has looked at."""
+    return rows(connection, _DAGS_WITH_NEW_EVENTS, {"most": most})
 
 
 def claim_dags_with_queued_runs(connection: Connection, *, now: datetime) -> Sequence[Mapping[str, Any]]:
@@ -82,6 +125,21 @@ def claim_woken_runs(connection: Connection, *, now: datetime, most: int) -> Seq
 def claim_expired_attempts(connection: Connection, *, now: datetime, most: int) -> Sequence[Mapping[str, Any]]:
     """Lock instances whose attempt has not been heard of for a whole lease."""
     return rows(connection, _EXPIRED, {"now": now, "most": most})
+
+
+def claim_pending_callbacks(connection: Connection, *, most: int) -> Sequence[Mapping[str, Any]]:
+    """Lock callbacks that wait to be handed over, so many that at most ``most`` are under way."""
+    return rows(connection, _PENDING_CALLBACKS, {"most": most})
+
+
+def claim_expired_callbacks(connection: Connection, *, now: datetime) -> list[UUID]:
+    """Lock callbacks that have not been heard of for a whole lease; return their attempts."""
+    return [row[0] for row in tuples(connection, _EXPIRED_CALLBACKS, {"now": now})]
+
+
+def claim_due_deadlines(connection: Connection, *, now: datetime, most: int) -> list[int]:
+    """Lock deadlines that are over and that nobody has fired."""
+    return [row[0] for row in tuples(connection, _DUE_DEADLINES, {"now": now, "most": most})]
 
 
 def try_admission_lock(connection: Connection) -> bool:

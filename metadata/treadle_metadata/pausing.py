@@ -6,6 +6,7 @@ The next run is not planned here: the scheduler's create_runs duty plans it when
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from sqlalchemy import Connection
 
@@ -13,19 +14,23 @@ from treadle_metadata.connection import WAKE, notify
 from treadle_metadata.statements import tuples
 
 
-def set_paused(connection: Connection, dag_ids: Sequence[str], paused: bool) -> list[str]:
+def set_paused(connection: Connection, dag_ids: Sequence[str], paused: bool, *, now: datetime) -> list[str]:
     """Pause or unpause DAGs; return the ids of those that changed, sorted.
+
+    When a DAG was unpaused is kept: ``catchup="none"`` does not go behind it.
 
     An id that names no DAG changes nothing: the caller, who must answer that, has looked for it before.
     """
     changed = tuples(
         connection,
         """
-        UPDATE dag SET is_paused = %(paused)s
+        UPDATE dag
+        SET is_paused = %(paused)s,
+            resumed_at = CASE WHEN %(paused)s THEN resumed_at ELSE %(now)s END
         WHERE dag_id = ANY(%(dag_ids)s) AND is_paused <> %(paused)s
         RETURNING dag_id
         """,
-        {"dag_ids": list(dag_ids), "paused": paused},
+        {"dag_ids": list(dag_ids), "paused": paused, "now": now},
     )
     if changed and not paused:
         notify(connection, WAKE)

@@ -7,65 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import Connection
 
 from treadle_metadata.statements import execute, rows, tuples
-
-
-class Interval(Protocol):
-    """A data interval."""
-
-    @property
-    def start(self) -> datetime:
-        """Return its first instant."""
-
-    @property
-    def end(self) -> datetime:
-        """Return the first instant after it."""
-
-
-class Planned(Protocol):
-    """The next run that a timetable calls for."""
-
-    @property
-    def run_after(self) -> datetime:
-        """Return when it may start."""
-
-    @property
-    def logical_date(self) -> datetime:
-        """Return its logical date."""
-
-    @property
-    def data_interval(self) -> Interval:
-        """Return the interval that it covers."""
-
-
-def plan_next_run(
-    connection: Connection, dag_id: str, *, last: Interval | None, following: Planned | None, at_limit: bool
-) -> None:
-    """Store the newest automated run's interval and the run that comes after it, and whether the run limit holds it."""
-    execute(
-        connection,
-        """
-        UPDATE dag
-        SET last_interval_start = %(last_start)s, last_interval_end = %(last_end)s, next_run_at = %(run_after)s,
-            next_logical_date = %(logical_date)s, next_interval_start = %(start)s, next_interval_end = %(end)s,
-            at_run_limit = %(at_limit)s
-        WHERE dag_id = %(dag_id)s
-        """,
-        {
-            "dag_id": dag_id,
-            "last_start": last and last.start,
-            "last_end": last and last.end,
-            "run_after": following and following.run_after,
-            "logical_date": following and following.logical_date,
-            "start": following and following.data_interval.start,
-            "end": following and following.data_interval.end,
-            "at_limit": at_limit,
-        },
-    )
 
 
 def next_due(connection: Connection, *, now: datetime) -> datetime | None:

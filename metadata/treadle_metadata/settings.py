@@ -37,12 +37,17 @@ class Settings:
     )
     fernet_key: str = field(default="", metadata=SECRET | {"help": "Fernet keys, newest first, separated by commas."})
     jwt_secret: str = field(
-        default="", metadata=SECRET | {"help": "Key that signs login tokens; at least 32 characters."}
+        default="",
+        metadata=SECRET
+        | {"help": "Keys that sign tokens, newest first, separated by commas; each at least 32 characters."},
     )
     timezone: str = field(default="UTC", metadata={"help": "Zone of DAGs whose start_date names none."})
     executor: str = field(default="local", metadata={"help": "Default executor."})
     parallelism: int = field(
         default=32, metadata={"help": "Most attempts at once, over all DAGs and per scheduler's executor."}
+    )
+    executor_parallelism: str = field(
+        default="", metadata={"help": "Most attempts at once on single executors: local=8, kubernetes=100."}
     )
     tasks_per_child: int = field(
         default=1, metadata={"help": "Attempts of one DAG version that a task child may run in turn."}
@@ -55,6 +60,9 @@ class Settings:
     default_pool_slots: int = field(default=128, metadata={"help": "Slots of default_pool in a new database."})
     cron_style: str = field(
         default="trigger", metadata={"help": "Reading of a cron string or timedelta: trigger or interval."}
+    )
+    missed_runs_per_minute: int = field(
+        default=0, metadata={"help": "Most runs made in a minute for times missed by over five minutes; 0: no limit."}
     )
     heartbeat_seconds: float = field(default=5.0, metadata={"help": "Longest wait of the scheduler between two looks."})
     lease_seconds: float = field(
@@ -71,6 +79,10 @@ class Settings:
         default=5.0, metadata={"help": "Time between SIGTERM and SIGKILL for a task."}
     )
     xcom_max_bytes: int = field(default=16 * 1024 * 1024, metadata={"help": "Largest XCom, as JSON text."})
+    rerun_with_latest_version: bool = field(
+        default=False,
+        metadata={"help": "Whether cleared runs move to their DAG's newest version, if the DAG does not say."},
+    )
     host: str = field(default="127.0.0.1", metadata={"help": "Address that the web server binds to."})
     port: int = field(default=8080, metadata={"help": "Port of the web server."})
     token_seconds: int = field(default=86400, metadata={"help": "Life of a login token."})
@@ -101,7 +113,26 @@ def load(environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings
             values[one.name] = _from_text(one.name, str(one.type), text)
     values |= {name: value for name, value in overrides.items() if value is not None}
     values["home"] = home
-    return Settings(**values)
+    settings = Settings(**values)
+    executor_limits(settings)
+    return settings
+
+
+def executor_limits(settings: Settings) -> dict[str, int]:
+    """Return the most attempts at once of each executor that has a limit of its own.
+
+    Raises:
+        SettingsError: ``executor_parallelism`` is not a list of names with numbers.
+    """
+    limits = {}
+    for part in filter(None, (part.strip() for part in settings.executor_parallelism.split(","))):
+        name, _, number = part.partition("=")
+        if not name.strip() or not number.strip().isdecimal():
+            raise SettingsError(
+                f"setting executor_parallelism has the part {part!r}, expected NAME=NUMBER as in: local=8, kubernetes=9"
+            )
+        limits[name.strip()] = int(number)
+    return limits
 
 
 def _from_file(path: Path) -> dict[str, Any]:

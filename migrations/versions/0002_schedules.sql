@@ -21,7 +21,7 @@ CREATE TABLE missed_slot (
 CREATE TABLE schedule_pace (
     id INTEGER NOT NULL,
     minute TIMESTAMP WITH TIME ZONE NOT NULL,
-    made INTEGER NOT NULL,
+    wanted INTEGER NOT NULL,
     CONSTRAINT schedule_pace_pkey PRIMARY KEY (id),
     CONSTRAINT schedule_pace_one_row_check CHECK (id = 1)
 );

@@ -11,7 +11,9 @@ from treadle_executors.executor import Executor
 from treadle_metadata.clock import Clock
 from treadle_metadata.connection import Database
 from treadle_metadata.deciding.graph import GraphCache
+from treadle_metadata.deciding.turns import Turns
 from treadle_metadata.settings import Settings
+from treadle_scheduler.custom_timetables import CustomTimetables
 from treadle_worker.protocol import Workload
 
 
@@ -24,6 +26,10 @@ class Context:
     settings: Settings
     executors: Mapping[str, Executor]
     graphs: GraphCache = field(default_factory=GraphCache)
+    turns: Turns = field(default_factory=Turns)
+    """Which DAG had its turn last when tasks were queued."""
+    custom: CustomTimetables = field(default_factory=CustomTimetables)
+    """The timetables of users' own, asked beside the loop."""
     outbox: list[tuple[str, Workload]] = field(default_factory=list)
     """Attempts whose queued state is committed and that still have to be handed to their executor."""
 

@@ -6,12 +6,16 @@ servers cannot do yet is no argument, so that nothing is accepted and then ignor
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from treadle.moments import moment_of
-from treadle.operators.arguments import Isolation, count, isolation, optional, seconds_or_delta
+from treadle.operators.arguments import Callbacks, Isolation, callbacks, count, isolation, optional, seconds_or_delta
+
+if TYPE_CHECKING:
+    from treadle.deadlines import DeadlineAlert
 
 
 class DagArguments(TypedDict, total=False):
@@ -29,7 +33,8 @@ class DagArguments(TypedDict, total=False):
     max_active_tasks: int | None
     max_active_runs: int | None
     dagrun_timeout: timedelta | float | None
-    catchup: bool
+    catchup: bool | Literal["all", "last", "none"]
+    overlap: Literal["wait", "skip"]
     doc_md: str | None
     params: Mapping[str, Any] | None
     is_paused_upon_creation: bool | None
@@ -38,8 +43,21 @@ class DagArguments(TypedDict, total=False):
     tags: Collection[str]
     auto_register: bool
     fail_fast: bool
+    on_success_callback: Callbacks
+    on_failure_callback: Callbacks
+    deadline: DeadlineAlert | Collection[DeadlineAlert] | None
     dag_display_name: str | None
     isolation: Isolation | None
+    rerun_with_latest_version: bool | None
+
+
+def deadlines(value: Any) -> tuple[DeadlineAlert, ...]:
+    """Return one deadline or several as a tuple."""
+    if value is None:
+        return ()
+    # Loaded on need: few files have deadlines.
+    found: tuple[DeadlineAlert, ...] = importlib.import_module("treadle.deadlines").alerts(value)
+    return found
 
 
 def flag(value: Any) -> bool:
@@ -47,6 +65,22 @@ def flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError("True or False")
     return value
+
+
+def catchup(value: Any) -> bool | str:
+    """Return what becomes of missed times: True (``all``), False (``last``) or ``none`` (case A10)."""
+    if isinstance(value, bool):
+        return value
+    if value not in ("all", "last", "none"):
+        raise ValueError("True or 'all', False or 'last', or 'none'")
+    return {"all": True, "last": False, "none": "none"}[value]
+
+
+def overlap(value: Any) -> str:
+    """Return what becomes of times that come while the DAG is at its run limit."""
+    if value not in ("wait", "skip"):
+        raise ValueError("'wait' or 'skip'")
+    return str(value)
 
 
 def tags(value: Any) -> frozenset[str]:
@@ -74,6 +108,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "max_active_runs": None,
     "dagrun_timeout": None,
     "catchup": False,
+    "overlap": "wait",
     "doc_md": None,
     "is_paused_upon_creation": None,
     "jinja_environment_kwargs": None,
@@ -81,8 +116,12 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "tags": frozenset(),
     "auto_register": True,
     "fail_fast": False,
+    "on_success_callback": (),
+    "on_failure_callback": (),
+    "deadline": (),
     "dag_display_name": None,
     "isolation": None,
+    "rerun_with_latest_version": None,
 }
 """Attribute by attribute: what a DAG has where nothing is said."""
 
@@ -96,12 +135,17 @@ CONVERTERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "max_active_tasks": optional(count(1)),
     "max_active_runs": optional(count(1)),
     "dagrun_timeout": seconds_or_delta,
-    "catchup": flag,
+    "catchup": catchup,
+    "overlap": overlap,
     "is_paused_upon_creation": optional(flag),
     "render_template_as_native_obj": flag,
     "tags": tags,
     "auto_register": flag,
     "fail_fast": flag,
+    "on_success_callback": callbacks,
+    "on_failure_callback": callbacks,
+    "deadline": deadlines,
+    "rerun_with_latest_version": optional(flag),
     "isolation": isolation,
 }
 """Argument to the function that makes its value uniform, or raises ValueError with what was expected."""

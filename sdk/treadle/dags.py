@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -33,7 +33,8 @@ from treadle.tasks import TaskDecorators
 from treadle.wording import shown
 
 if TYPE_CHECKING:
-    from treadle.operators.arguments import Isolation
+    from treadle.deadlines import DeadlineAlert
+    from treadle.operators.arguments import Callback, Isolation
     from treadle.operators.base import BaseOperator
     from treadle.runtime.dag_test_result import DagTestResult
 
@@ -56,7 +57,8 @@ class DAG:
     max_active_tasks: int | None
     max_active_runs: int | None
     dagrun_timeout: timedelta | None
-    catchup: bool
+    catchup: bool | str
+    overlap: str
     doc_md: str | None
     is_paused_upon_creation: bool | None
     jinja_environment_kwargs: Mapping[str, Any] | None
@@ -64,8 +66,12 @@ class DAG:
     tags: frozenset[str]
     auto_register: bool
     fail_fast: bool
+    on_success_callback: tuple[Callback, ...]
+    on_failure_callback: tuple[Callback, ...]
+    deadline: tuple[DeadlineAlert, ...]
     dag_display_name: str | None
     isolation: Isolation | None
+    rerun_with_latest_version: bool | None
 
     def __init__(self, dag_id: str, **arguments: Unpack[DagArguments]) -> None:
         given: dict[str, Any] = dict(arguments)
@@ -192,6 +198,8 @@ class DAG:
         *,
         connections: Mapping[str, Any] | None = None,
         variables: Mapping[str, Any] | None = None,
+        triggering_asset_events: Sequence[Any] = (),
+        partition_key: str | None = None,
     ) -> DagTestResult:
         """Run the whole DAG once in this process, without a server, and return its states and XComs.
 
@@ -208,6 +216,8 @@ class DAG:
             mark_success_pattern=mark_success_pattern,
             connections=connections,
             variables=variables,
+            triggering_asset_events=triggering_asset_events,
+            partition_key=partition_key,
         )
         return result
 

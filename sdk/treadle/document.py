@@ -28,12 +28,38 @@ RESERVED_KEYS = "treadle."
 """What the keys of the XComs begin with that Treadle itself pushes."""
 
 
+AssetKey = tuple[str, str]
+"""What an asset is asked for by: its kind (``asset``: by name, ``uri``: by address, ``alias``) and that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssetCondition:
+    """Which assets a schedule waits for: one (``asset``, ``uri`` or ``alias``, with its ``name``), or all or any of
+    ``inner``.
+    """
+
+    kind: str
+    name: str = ""
+    inner: tuple[AssetCondition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AssetDocument:
+    """An asset as a DAG file defines it; of an alias, ``uri`` is empty."""
+
+    name: str
+    uri: str = ""
+    group: str = "asset"
+    extra: Json = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class ScheduleDocument:
     """When runs are made. ``kind`` picks the timetable, the other fields are its arguments.
 
-    kinds: ``none``, ``once``, ``continuous``, ``cron`` (``expressions``, ``timezone``, ``style``),
-    ``delta`` (``seconds`` or ``relative``, ``style``). ``style`` is ``trigger`` (the logical date is the fire
+    kinds: ``none``, ``assets`` (only events of ``condition`` make runs), ``once``, ``continuous``,
+    ``cron`` (``expressions``, ``timezone``, ``style``),
+    ``delta`` (``seconds`` or ``relative``, ``style``), ``events`` (``moments``), ``custom``. ``style`` is ``trigger`` (the logical date is the fire
     time), ``interval`` (the run covers the interval that ends at it) or ``default`` (as the server is set).
     ``gap`` and ``doubled`` are the clock-change policies (design section 8). ``relative`` are the parts of a
     relativedelta; ``run_immediately`` says what becomes of the latest past time of a DAG without a start date:
@@ -51,6 +77,20 @@ class ScheduleDocument:
     summary: str = ""
     relative: tuple[tuple[str, int], ...] = ()
     run_immediately: bool | float = False
+    moments: tuple[str, ...] = ()
+    """Of ``events``: the instants at which runs are made, in order, as ISO 8601 text in UTC."""
+    restrict_to_events: bool = False
+    """Of ``events``: whether a manual run takes the moment of the last event instead of its own."""
+    custom: str = ""
+    """Of ``custom``: where the class is found (``treadle.timetables.custom``)."""
+    data: str = ""
+    """Of ``custom``: what its ``serialize()`` gave, as JSON text."""
+    active_runs_limit: int | None = None
+    """Of ``custom``: the most runs that may be active at once, whatever the DAG says."""
+    periodic: bool = True
+    """Of ``custom``: whether its runs repeat, so that a backfill has a meaning."""
+    condition: AssetCondition | None = None
+    """The assets whose events make runs, besides what the clock makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +149,9 @@ class TaskDocument:
     max_active_tis_per_dagrun: int | None = None
     start_date: str | None = None
     end_date: str | None = None
+    inlets: tuple[AssetKey, ...] = ()
+    outlets: tuple[AssetKey, ...] = ()
+    """The assets and aliases that the task reads and updates, sorted."""
     is_empty: bool = False
     """True when the task needs no worker: an EmptyOperator without callbacks, inlets or outlets."""
     isolation: str = "process"
@@ -124,6 +167,8 @@ class TaskDocument:
     """Of a teardown: the setups that it cleans up after, sorted; it waits for them directly."""
     on_failure_fail_dagrun: bool = False
     """Of a teardown: whether its failure fails the run."""
+    callbacks: tuple[str, ...] = ()
+    """Which ends of an attempt the task has callbacks for, sorted: ``failure``, ``retry``, ``skipped``, ``success``."""
     line: int | None = field(default=None, compare=False)
     """Line of the task's definition in its file; not part of the digest."""
 
@@ -148,6 +193,26 @@ class GroupDocument:
     label: str | None = None
     tooltip: str = ""
     doc_md: str | None = None
+    expand: ExpandDocument | None = None
+    """What the group is mapped over: each of its tasks has an instance for each item."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlineDocument:
+    """One deadline of a DAG's runs: ``interval_seconds`` after what ``reference`` names.
+
+    references: ``dagrun_queued_at``, ``dagrun_logical_date``, ``fixed_datetime`` (``fixed_at``), ``average_runtime``
+    (``max_runs``, ``min_runs``). ``callback`` names what is called, for people; the child finds it by position.
+    """
+
+    reference: str
+    interval_seconds: float
+    name: str | None = None
+    fixed_at: str | None = None
+    max_runs: int | None = None
+    min_runs: int | None = None
+    callback: str = ""
+    executor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,18 +230,30 @@ class DagDocument:
     start_date: str | None = None
     end_date: str | None = None
     timezone: str = "UTC"
-    catchup: bool = False
+    catchup: bool | str = False
+    """What becomes of missed times. True: each one a run; False: the latest one; ``none``: none of them."""
+    overlap: str = "wait"
+    """What becomes of a time that comes while the DAG is at its run limit. ``wait``: its run is made when there is
+    room; ``skip``: it is left out."""
     max_active_runs: int | None = None
     """None means the setting ``max_active_runs_per_dag`` as it is when a run starts (case A19)."""
     max_active_tasks: int | None = None
     """The most unfinished attempts of one run; None means the setting ``max_active_tasks_per_dag``."""
     dagrun_timeout_seconds: float | None = None
     fail_fast: bool = False
+    rerun_with_latest_version: bool | None = None
+    """Whether a cleared run moves to the newest version; None means the setting of this name."""
     is_paused_upon_creation: bool | None = None
+    callbacks: tuple[str, ...] = ()
+    """Which ends of a run the DAG has callbacks for: ``failure``, ``success``."""
+    deadlines: tuple[DeadlineDocument, ...] = ()
     params: tuple[ParamDocument, ...] = ()
     groups: tuple[GroupDocument, ...] = ()
     tasks: tuple[TaskDocument, ...] = ()
     edge_labels: tuple[tuple[str, str, str], ...] = ()
+    assets: tuple[AssetDocument, ...] = ()
+    asset_aliases: tuple[AssetDocument, ...] = ()
+    """What its schedule and its tasks name, sorted by name; mere references are not among them."""
     line: int | None = field(default=None, compare=False)
     """Line of the DAG's definition in its file; not part of the digest."""
 
@@ -187,8 +264,13 @@ _NESTED: dict[str, type[Any]] = {
     "arguments": ExpandArgument,
     "sources": ExpandArgument,
     "tasks": TaskDocument,
+    "deadlines": DeadlineDocument,
     "params": ParamDocument,
     "groups": GroupDocument,
+    "condition": AssetCondition,
+    "inner": AssetCondition,
+    "assets": AssetDocument,
+    "asset_aliases": AssetDocument,
 }
 
 
@@ -251,9 +333,11 @@ def _value(name: str, value: Json) -> Any:
         return _read(kind, value)
     if kind is not None and isinstance(value, list):
         return tuple(_read(kind, item) for item in value)
-    if name in ("edge_labels", "relative"):
+    if name in ("edge_labels", "relative", "inlets", "outlets"):
         return tuple(tuple(pair) for pair in value)
     return tuple(value) if isinstance(value, list) and name in _SEQUENCES else value
 
 
-_SEQUENCES = frozenset({"upstream", "tags", "owners", "expressions", "template_fields", "setups"})
+_SEQUENCES = frozenset(
+    {"upstream", "tags", "owners", "expressions", "moments", "template_fields", "setups", "callbacks"}
+)

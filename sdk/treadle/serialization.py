@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from treadle.dags import DAG
-from treadle.document import DagDocument, ExpandDocument, GroupDocument, TaskDocument
+from treadle.document import AssetDocument, AssetKey, DagDocument, ExpandDocument, GroupDocument, TaskDocument
 from treadle.errors import DagError, InvalidArgumentError, ParamError
 from treadle.moments import utc_text
 from treadle.operators.base import BaseOperator
@@ -25,6 +25,10 @@ from treadle.task_groups import TaskGroup
 from treadle.validation import problems, upstream_of
 
 __all__ = ["document_of", "problems", "task_document", "validate"]
+
+
+_ENDS = ("failure", "retry", "skipped", "success")
+"""The ends of an attempt that callbacks can be for."""
 
 
 def validate(dag: DAG) -> None:
@@ -63,15 +67,20 @@ def document_of(dag: DAG) -> DagDocument:
         end_date=utc_text(dag.end_date),
         timezone=dag.timezone,
         catchup=dag.catchup,
+        overlap=dag.overlap,
         max_active_runs=1 if single else dag.max_active_runs,
         max_active_tasks=dag.max_active_tasks,
         dagrun_timeout_seconds=_seconds(dag.dagrun_timeout),
         fail_fast=dag.fail_fast,
+        rerun_with_latest_version=dag.rerun_with_latest_version,
         is_paused_upon_creation=dag.is_paused_upon_creation,
+        callbacks=tuple(one for one in ("failure", "success") if getattr(dag, f"on_{one}_callback")),
+        deadlines=tuple(one.document() for one in dag.deadline),
         params=dag.params.documents(),
         groups=tuple(map(_group_document, dag.task_groups.values())),
         tasks=tuple(task_document(dag.task_dict[task_id], upstream[task_id]) for task_id in topological(upstream)),
         edge_labels=tuple(sorted((tail, head, label) for (tail, head), label in dag.edge_labels.items())),
+        **_asset_fields(dag),
         line=dag.line or None,
     )
 
@@ -95,6 +104,8 @@ def task_document(task: BaseOperator, upstream: Iterable[str]) -> TaskDocument:
         ignore_first_depends_on_past=task.ignore_first_depends_on_past,
         start_date=_own_date(task.start_date, dag.start_date if dag else None, max),
         end_date=_own_date(task.end_date, dag.end_date if dag else None, min),
+        inlets=_keys(task.inlets),
+        outlets=_keys(task.outlets),
         is_empty=_is_empty(task, kind),
         isolation=task.isolation or (dag.isolation if dag else None) or "process",
         template_fields=tuple(task.template_fields),
@@ -105,6 +116,7 @@ def task_document(task: BaseOperator, upstream: Iterable[str]) -> TaskDocument:
         is_teardown=task.is_teardown,
         setups=_setups(task),
         on_failure_fail_dagrun=task.on_failure_fail_dagrun,
+        callbacks=tuple(one for one in _ENDS if getattr(task, f"on_{one}_callback")),
         line=task.line or None,
         **_retry_fields(task),
         **_queue_fields(task),
@@ -118,6 +130,7 @@ def _group_document(group: TaskGroup) -> GroupDocument:
         label=group.group_display_name or group.label,
         tooltip=group.tooltip,
         doc_md=group.doc_md,
+        expand=group.expand_input.document() if group.expand_input is not None else None,
     )
 
 
@@ -177,7 +190,26 @@ def _is_empty(task: BaseOperator, kind: type[BaseOperator]) -> bool:
         and kind.post_execute is BaseOperator.post_execute
         and not (task.pre_execute_hook or task.post_execute_hook)
         and not (task.on_execute_callback or task.on_success_callback)
+        and not (task.inlets or task.outlets)
     )
+
+
+def _keys(named: Iterable[Any]) -> tuple[AssetKey, ...]:
+    return tuple(sorted({one.key for one in named}))
+
+
+def _asset_fields(dag: DAG) -> dict[str, tuple[AssetDocument, ...]]:
+    """Return the assets and aliases that the DAG's schedule and tasks define; references define none."""
+    named = [one for task in dag.tasks for one in (*task.inlets, *task.outlets)]
+    if hasattr(dag.schedule, "named"):
+        named += dag.schedule.named()
+    elif isinstance(dag.schedule, (list, tuple, set, frozenset)):
+        named += [one for part in dag.schedule for one in part.named()]
+    defined = {one.key: one.document() for one in reversed(named) if hasattr(one, "document")}
+    return {
+        field: tuple(defined[key] for key in sorted(defined) if key[0] == kind)
+        for field, kind in (("assets", "asset"), ("asset_aliases", "alias"))
+    }
 
 
 def _doc(task: BaseOperator) -> str | None:

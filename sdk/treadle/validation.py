@@ -60,7 +60,7 @@ def _schedule_problems(dag: DAG) -> Iterator[DagError]:
 def _needs_start(dag: DAG, document: ScheduleDocument) -> str:
     if document.kind in ("none", "once", "continuous"):
         return ""
-    if dag.catchup:
+    if dag.catchup is True:
         return "catchup=True"
     if document.kind == "delta":
         return "a schedule of a fixed span, which is counted from it,"

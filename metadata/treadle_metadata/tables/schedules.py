@@ -42,6 +42,7 @@ schedule_pace = Table(
     # One row: all schedulers together keep to the pace.
     Column("id", Integer, primary_key=True),
     moment("minute", required=True),
-    Column("made", Integer, nullable=False),
+    # How many late runs were wanted in this minute; the first ones were made.
+    Column("wanted", Integer, nullable=False),
     CheckConstraint("id = 1", name="one_row"),
 )

@@ -2,33 +2,30 @@
 
 The run to make is computed afresh from the newest automated run and the present, never taken from what was planned
 earlier: a DAG that was paused for a while gets what its catch-up policy says (case A11). The unique (DAG, logical
-date) makes a second scheduler's run the same run.
+date) makes a second scheduler's run the same run. Statements are as many for one due DAG as for a whole batch.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle.timetables.base import DagRunInfo, DataInterval
-from treadle.timetables.factory import from_document
-from treadle_metadata import claims
+from treadle_metadata import claims, schedules
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.identifiers import month_of
-from treadle_metadata.planning import any_held_back, next_due, plan_next_run, release_run_limits, runs_under_way, warn
+from treadle_metadata.planning import any_held_back, next_due, release_run_limits, runs_under_way
 from treadle_metadata.transitions import runs
-from treadle_scheduler.calendar import next_run
+from treadle_scheduler.calendar import next_plan
 from treadle_scheduler.context import Context, Done
+from treadle_scheduler.scheduling import Look, Outcome, outcome_of, outcome_of_failure, run_limit
 
 log = logging.getLogger(__name__)
 
 BATCH: Final = 50
-RECHECK: Final = timedelta(seconds=5)
-"""How soon a DAG held back by its run limit is looked at again if the end of its run went unnoticed."""
 
 
 def create_runs(context: Context) -> Done:
@@ -37,83 +34,61 @@ def create_runs(context: Context) -> Done:
 
     def act(connection: Connection) -> Done:
         release_run_limits(connection, default=context.settings.max_active_runs_per_dag, now=now)
-        due = claims.claim_due_dags(connection, now=now, most=BATCH)
+        due = claims.claim_due_dags(connection, now=now, most=BATCH, apart=context.custom.asked())
         if not due:
-            return Done(0, _next_look(connection, now))
+            return Done(0, _next_look(connection, context, now))
         graphs = context.graphs.get(connection, [dag["version_id"] for dag in due])
         busy = runs_under_way(connection, [dag["dag_id"] for dag in due], now=now)
-        made = sum(
-            _make(connection, context, dag, graphs[dag["version_id"]], busy.get(dag["dag_id"], 0), now) for dag in due
-        )
+        found = [_outcome(context, dag, graphs[dag["version_id"]], busy.get(dag["dag_id"], 0), now) for dag in due]
+        made = _write(connection, context, [one for one in found if one is not None], now)
         # None of these is due any more unless it has another run to make: look at once for what is.
         return Done(made, now, again=True)
 
     return context.database.run(act)
 
 
-def _next_look(connection: Connection, now: datetime) -> datetime | None:
+def _next_look(connection: Connection, context: Context, now: datetime) -> datetime | None:
+    """Return when to look again; a DAG at its limit is looked at each heartbeat, if its run ended unnoticed."""
     due = next_due(connection, now=now)
     if not any_held_back(connection):
         return due
-    return now + RECHECK if due is None else min(due, now + RECHECK)
+    recheck = now + timedelta(seconds=context.settings.heartbeat_seconds)
+    return recheck if due is None else min(due, recheck)
 
 
-def _make(
-    connection: Connection, context: Context, dag: Mapping[str, Any], graph: Graph, busy: int, now: datetime
-) -> int:
-    """Make the run that is due, if any, and plan the one after it; return how many runs were made."""
-    last = _last_interval(dag)
+def _outcome(context: Context, dag: Mapping[str, Any], graph: Graph, busy: int, now: datetime) -> Outcome | None:
+    """Return what is to be written for one DAG; None while its timetable is being asked."""
+    look = Look(dag, graph, busy, 0, now)
     try:
-        due, following = _due_and_following(context, graph, last, now)
-        limit = _run_limit(context, dag, graph)
+        look = Look(dag, graph, busy, run_limit(dag, graph, context.settings), now)
+        if look.is_custom:
+            plan = context.custom.plan(graph, look.situation)
+        else:
+            plan = next_plan(graph.document, look.situation, cron_style=context.settings.cron_style)
     except Exception as error:
-        # No calendar may stop the schedules of the other DAGs (case A4): this one makes no run until it is changed.
-        log.exception("the schedule of DAG %r gives no next run", graph.dag_id)
-        plan_next_run(connection, graph.dag_id, last=last, following=None, at_limit=False)
-        warn(connection, graph.dag_id, "schedule", f"The schedule gives no next run: {error!r}", now=now)
-        return 0
-    if due is None or busy >= limit:
-        plan_next_run(connection, graph.dag_id, last=last, following=due or following, at_limit=due is not None)
-        return 0
-    made = runs.insert_runs(connection, [scheduled_run(graph, due)], month=month_of(now), now=now)
-    plan_next_run(connection, graph.dag_id, last=due.data_interval, following=following, at_limit=False)
+        # No calendar may stop the schedules of the other DAGs (case A4).
+        log.warning("the schedule of DAG %r gives no next run", graph.dag_id, exc_info=not look.is_custom)
+        return outcome_of_failure(look, error)
+    return None if plan is None else outcome_of(look, plan)
+
+
+def _write(connection: Connection, context: Context, outcomes: Sequence[Outcome], now: datetime) -> int:
+    """Write all of it, one statement of each kind; return how many runs were made."""
+    paced = _paced(connection, context, outcomes, now)
+    new = [one.run for one in paced if one.run is not None]
+    made = runs.insert_runs(connection, new, month=month_of(now), now=now)
+    schedules.plan_next_runs(connection, [one.plan for one in paced])
+    schedules.store_missed(connection, [row for one in paced for row in one.missed], now=now)
+    schedules.warn_of_schedules(connection, {one.dag_id: one.warning for one in paced if one.warning}, now=now)
+    schedules.withdraw_warnings(connection, context.custom.mended([one.dag_id for one in paced if not one.warning]))
     return len(made)
 
 
-def _due_and_following(
-    context: Context, graph: Graph, last: DataInterval | None, now: datetime
-) -> tuple[DagRunInfo | None, DagRunInfo | None]:
-    """Return the run that is due, if one is, and the one that comes after it or, if none is, comes next."""
-    style = context.settings.cron_style
-    info = next_run(graph.document, last=last, now=now, cron_style=style)
-    if info is None or info.run_after > now:
-        return None, info
-    return info, next_run(graph.document, last=info.data_interval, now=now, cron_style=style)
-
-
-def _run_limit(context: Context, dag: Mapping[str, Any], graph: Graph) -> int:
-    """Return the most runs of a DAG under way at once: its own or the installation's, within its timetable's."""
-    limit: int = dag["max_active_runs"] or context.settings.max_active_runs_per_dag
-    of_timetable = from_document(graph.document.schedule, default_style=context.settings.cron_style).active_runs_limit
-    return limit if of_timetable is None else min(limit, of_timetable)
-
-
-def scheduled_run(graph: Graph, info: DagRunInfo) -> dict[str, Any]:
-    """Return the row of the scheduled run that ``info`` describes."""
-    return {
-        "dag_id": graph.dag_id,
-        "run_id": f"scheduled__{info.run_after.isoformat()}",
-        "version_id": graph.version_id,
-        "run_type": "scheduled",
-        "logical_date": info.logical_date,
-        "interval_start": info.data_interval.start,
-        "interval_end": info.data_interval.end,
-        "run_after": info.run_after,
-        "triggered_by": "timetable",
-    }
-
-
-def _last_interval(dag: Mapping[str, Any]) -> DataInterval | None:
-    if dag["last_interval_start"] is None:
-        return None
-    return DataInterval(dag["last_interval_start"], dag["last_interval_end"])
+def _paced(connection: Connection, context: Context, outcomes: Sequence[Outcome], now: datetime) -> list[Outcome]:
+    """Put off the runs that make up for missed times and are too many for this minute (case A67)."""
+    most = context.settings.missed_runs_per_minute
+    late = [one.dag_id for one in outcomes if one.is_late]
+    if not most or not late:
+        return list(outcomes)
+    put_off = set(late[schedules.take_from_pace(connection, len(late), most=most, now=now) :])
+    return [one.put_off() if one.dag_id in put_off else one for one in outcomes]

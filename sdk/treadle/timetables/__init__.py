@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         MultipleCronTriggerTimetable,
     )
     from treadle.timetables.delta import DeltaDataIntervalTimetable, DeltaTriggerTimetable
+    from treadle.timetables.events import EventsTimetable
     from treadle.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "DataInterval",
     "DeltaDataIntervalTimetable",
     "DeltaTriggerTimetable",
+    "EventsTimetable",
     "InvalidSchedule",
     "MultipleCronTriggerTimetable",
     "NullTimetable",
@@ -54,6 +56,7 @@ _HOMES = {
     "MultipleCronTriggerTimetable": "cron",
     "DeltaDataIntervalTimetable": "delta",
     "DeltaTriggerTimetable": "delta",
+    "EventsTimetable": "events",
     "ContinuousTimetable": "simple",
     "NullTimetable": "simple",
     "OnceTimetable": "simple",

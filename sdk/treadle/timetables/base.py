@@ -7,10 +7,11 @@ answer.
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from treadle.document import ScheduleDocument
 from treadle.errors import InvalidSchedule
@@ -26,8 +27,13 @@ __all__ = [
 
 Catchup = bool | Literal["all", "last", "none"]
 """Which missed times become runs. ``True``/``"all"``: every one. ``False``/``"last"``: the latest only.
-``"none"``: none that was missed before the DAG was unpaused (case A10).
+``"none"``: none that was missed, be it before the DAG was unpaused or while no scheduler looked (case A10).
 """
+
+
+def catchup_words(catchup: bool | str) -> str:
+    """Return the policy's name: ``all``, ``last`` or ``none``."""
+    return {True: "all", False: "last"}.get(catchup, str(catchup)) if isinstance(catchup, bool) else catchup
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,16 @@ class DagRunInfo:
 
     run_after: datetime
     data_interval: DataInterval
-    logical_date: datetime
+    logical_date: datetime = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.logical_date is None:
+            object.__setattr__(self, "logical_date", self.data_interval.start)
+
+    @classmethod
+    def exact(cls, run_after: datetime) -> DagRunInfo:
+        """Return the run at one instant, which covers no data."""
+        return cls(run_after, DataInterval.exact(run_after), run_after)
 
     @classmethod
     def interval(cls, start: datetime, end: datetime) -> DagRunInfo:
@@ -61,8 +76,8 @@ class DagRunInfo:
 class TimeRestriction:
     """What the DAG allows: its start date, its end date, and what becomes of missed times.
 
-    ``not_before`` matters to ``catchup="none"`` only: the instant at which the DAG was first seen or last
-    unpaused. Times before it are not made up for. Without it, the present instant is taken.
+    ``not_before`` matters to ``catchup="none"`` only: times before it were missed and are not made up for. Without
+    it, the present instant is taken.
     """
 
     earliest: datetime | None = None
@@ -89,7 +104,14 @@ class TimeRestriction:
 class Timetable(ABC):
     """Says when the runs of a DAG are made. Implementations are immutable and may be shared between
     threads.
+
+    A timetable of your own is a subclass in a module or a DAG file, or one installed under the entry point group
+    ``treadle.timetables``. It has ``next_dagrun_info`` and ``infer_manual_data_interval`` and, if it takes arguments,
+    ``serialize`` and ``deserialize``; it is evaluated in a process without credentials, within a time limit.
     """
+
+    description: str = ""
+    """The schedule in words for people."""
 
     active_runs_limit: int | None = None
     """The most runs that may be active at once, whatever the DAG says; None for no limit of its own."""
@@ -112,7 +134,8 @@ class Timetable(ABC):
         restriction.
 
         The answer may be due already or lie in the future. Its logical date is later than that of the last
-        run.
+        run. A timetable of your own may leave out ``now``, and need not look at ``restriction.catchup``: Treadle
+        passes over times that the policy leaves out.
         """
 
     @abstractmethod
@@ -120,10 +143,21 @@ class Timetable(ABC):
         """Return the interval that a manual run at ``run_after`` covers."""
 
     @property
-    @abstractmethod
     def summary(self) -> str:
         """Return the schedule in words for people, with its zone and its policies where they matter."""
+        return self.description or type(self).__name__
 
-    @abstractmethod
+    def serialize(self) -> dict[str, Any]:
+        """Return the arguments of :meth:`deserialize`, as a dict that JSON can carry."""
+        return {}
+
+    @classmethod
+    def deserialize(cls, data: dict[str, Any]) -> Timetable:
+        """Return the timetable that gave ``data``."""
+        return cls(**data)
+
     def to_document(self) -> ScheduleDocument:
         """Return the plain form, from which ``factory.from_document`` makes an equal timetable."""
+        # Loaded on need: few schedules are custom, and to look for entry points takes time.
+        document: ScheduleDocument = importlib.import_module("treadle.timetables.custom").document_of(self)
+        return document

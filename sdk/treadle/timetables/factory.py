@@ -7,11 +7,12 @@ text.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
 from treadle.document import ScheduleDocument
+from treadle.timetables.assets import AssetTriggeredTimetable
 from treadle.timetables.base import InvalidSchedule, Timetable
 from treadle.timetables.calendar_step import CalendarStep
 from treadle.timetables.cron import (
@@ -20,6 +21,8 @@ from treadle.timetables.cron import (
     MultipleCronTriggerTimetable,
 )
 from treadle.timetables.delta import DeltaDataIntervalTimetable, DeltaTriggerTimetable
+from treadle.timetables.events import EventsTimetable
+from treadle.timetables.remote import RemoteTimetable
 from treadle.timetables.simple import ContinuousTimetable, NullTimetable, OnceTimetable
 
 STYLES: Final = ("trigger", "interval")
@@ -87,10 +90,22 @@ def _run_immediately(document: ScheduleDocument) -> bool | timedelta:
     return given if isinstance(given, bool) else timedelta(seconds=given)
 
 
+def _events(document: ScheduleDocument, _style: str) -> Timetable:
+    try:
+        moments = [datetime.fromisoformat(text) for text in document.moments]
+    except ValueError as error:
+        raise InvalidSchedule("The list of events", document.moments, "holds text that is no moment.") from error
+    # The summary is the description where there is one, and is made anew where there is none.
+    return EventsTimetable(moments, document.restrict_to_events, description=document.summary or None)
+
+
 _BUILDERS: Final[dict[str, Callable[[ScheduleDocument, str], Timetable]]] = {
     "none": lambda _document, _style: NullTimetable(),
+    "assets": lambda document, _style: AssetTriggeredTimetable(document),
     "once": lambda _document, _style: OnceTimetable(),
     "continuous": lambda _document, _style: ContinuousTimetable(),
     "cron": _cron,
     "delta": _delta,
+    "events": _events,
+    "custom": lambda document, _style: RemoteTimetable(document),
 }

@@ -112,12 +112,13 @@ class TriggerTimetable(PeriodicTimetable):
 
     def _first_without_start(self, ticks: Ticks, now: datetime) -> datetime | None:
         past, coming = ticks.at_or_before(now), ticks.after(now)
-        if past is None or coming is None or self.run_immediately is True:
+        if past is None or self.run_immediately is True:
             return past or coming
+        recent = timedelta(minutes=5)
         if isinstance(self.run_immediately, timedelta):
             recent = self.run_immediately
-        else:
-            recent = max((coming - past) / 10, timedelta(minutes=5))
+        elif coming is not None:
+            recent = max((coming - past) / 10, recent)
         return past if now - past <= recent else coming
 
 

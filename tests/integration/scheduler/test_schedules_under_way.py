@@ -64,12 +64,12 @@ def test_a_dag_held_back_by_its_limit_goes_on_though_no_other_schedule_is_due_fo
     scheduler.install(hourly("other", "2026-01-15T11:00:00+00:00"), next_run_at=clock.now())
     plain, scheduler.executor.queue = scheduler.executor.queue, scheduler.executor.taken.extend  # type: ignore[method-assign]
     by_itself(scheduler)
-    clock.advance(create_runs.RECHECK)
+    clock.advance(timedelta(seconds=scheduler.context.settings.heartbeat_seconds))
     by_itself(scheduler)
     assert len(scheduler.run_states("held")) == 1
     plain(scheduler.executor.taken[:])
     by_itself(scheduler)
-    clock.advance(create_runs.RECHECK)
+    clock.advance(timedelta(seconds=scheduler.context.settings.heartbeat_seconds))
     by_itself(scheduler)
     assert len(scheduler.run_states("held")) == 2
 
@@ -99,14 +99,14 @@ def test_a_schedule_that_raises_stops_its_own_dag_only_and_says_so(
     scheduler: TestScheduler, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Case A4."""
-    known: Callable[..., Any] = create_runs.next_run
+    known: Callable[..., Any] = create_runs.next_plan
 
-    def next_run(document: Any, **arguments: Any) -> Any:
+    def next_plan(document: Any, *arguments: Any, **named: Any) -> Any:
         if document.dag_id == "bad":
             raise OverflowError("date value out of range")
-        return known(document, **arguments)
+        return known(document, *arguments, **named)
 
-    monkeypatch.setattr(create_runs, "next_run", next_run)
+    monkeypatch.setattr(create_runs, "next_plan", next_plan)
     for name in ("bad", "good"):
         scheduler.install(hourly(name, "2026-01-15T11:00:00+00:00"), next_run_at=clock.now())
     scheduler.beats()

@@ -172,6 +172,6 @@ def _list_shape(page: Page, service: Service) -> DagListShape:
 
 def _pause(connection: Connection, ids: list[str], paused: bool, actor: Actor, service: Service) -> None:
     now = service.now()
-    for dag_id in set_paused(connection, ids, paused):
+    for dag_id in set_paused(connection, ids, paused, now=now):
         event = "pause_dag" if paused else "unpause_dag"
         audit.record(connection, actor=actor.username, event=event, dag_id=dag_id, now=now)

@@ -51,7 +51,7 @@ def _set_paused(dag_ids: tuple[str, ...], *, paused: bool) -> None:
     def act(connection: Connection) -> list[str]:
         for dag_id in dag_ids:
             get_dag(connection, dag_id)
-        changed = pausing.set_paused(connection, dag_ids, paused)
+        changed = pausing.set_paused(connection, dag_ids, paused, now=now)
         for dag_id in changed:
             event = "pause_dag" if paused else "unpause_dag"
             audit.record(connection, actor=edge.actor(), event=event, now=now, dag_id=dag_id)

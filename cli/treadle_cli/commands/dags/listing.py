@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 from sqlalchemy import Connection
 
+from treadle.timetables.base import catchup_words
 from treadle_cli import edge
 from treadle_cli.clicks import Command
 from treadle_cli.database import every, in_database
@@ -67,7 +68,8 @@ def details(dag_id: str, output: str | None) -> None:
             "active_runs": dags.active_run_count(connection, dag_id),
             "max_active_runs": document.max_active_runs,
             "max_active_tasks": document.max_active_tasks,
-            "catchup": document.catchup,
+            "catchup": catchup_words(document.catchup),
+            "overlap": document.overlap,
             "start_date": moment(document.start_date),
             "end_date": moment(document.end_date),
             "timezone": document.timezone,
