@@ -10,6 +10,7 @@ from sqlalchemy import Connection, insert
 from treadle import document as documents
 from treadle.digest import digest
 from treadle.document import DagDocument
+from treadle_metadata.assets.references import store_references
 from treadle_metadata.tables import dag, dag_version
 
 
@@ -38,3 +39,4 @@ def install(connection: Connection, document: DagDocument, *, now: datetime, **c
         "created_at": now,
     }
     connection.execute(insert(dag).values(values | columns))
+    store_references(connection, {document.dag_id: documents.to_json(document)}, now=now)

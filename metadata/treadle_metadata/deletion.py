@@ -35,6 +35,7 @@ _OF_DAG: Final = (
     " WHERE run.dag_id = %(dag_id)s AND instance.dag_run_id = run.id AND instance.month = run.month",
     "DELETE FROM run_wakeup USING dag_run AS run WHERE run.dag_id = %(dag_id)s AND run_wakeup.dag_run_id = run.id",
     "DELETE FROM dag_run WHERE dag_id = %(dag_id)s",
+    "DELETE FROM asset_run_queue WHERE dag_id = %(dag_id)s",
     "DELETE FROM backfill WHERE dag_id = %(dag_id)s",
     "DELETE FROM dag_warning WHERE dag_id = %(dag_id)s",
     # Forgotten, so that a file that still defines the DAG is read again and the DAG comes back as a new one.

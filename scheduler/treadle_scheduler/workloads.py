@@ -8,7 +8,7 @@ from typing import Any
 
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.transitions.instances import Picked
-from treadle_worker.protocol import RunFacts, Workload
+from treadle_worker.protocol import CallbackFacts, RunFacts, Workload
 
 
 def log_path(dag_id: str, run_id: str, task_id: str, map_index: int, try_number: int) -> str:
@@ -45,6 +45,33 @@ def workload(row: Mapping[str, Any], picked: Picked, graph: Graph, expand_index:
     return made
 
 
+def callback_workload(row: Mapping[str, Any], limit_seconds: float) -> Workload:
+    """Return the workload of a callback; ``row`` joins it with its run and, if it is about one, its instance."""
+    return Workload(
+        attempt_id=str(row["attempt_id"]),
+        task_instance_id=row["task_instance_id"] or 0,
+        month=row["month"].isoformat(),
+        dag_id=row["dag_id"],
+        task_id=row["task_id"] or "",
+        map_index=-1 if row["map_index"] is None else row["map_index"],
+        try_number=row["facts"].get("try_number") or row["try_number"] or 0,
+        max_tries=row["max_tries"] or 0,
+        file=row["file"],
+        file_hash=row["file_hash"],
+        version=row["version_hash"],
+        queue=row["queue"] or "default",
+        pool=row["pool"] or "default_pool",
+        isolation="process",
+        execution_timeout_seconds=limit_seconds,
+        executor_config={},
+        log_path=row["log_path"],
+        run=_facts(row),
+        callback=CallbackFacts(
+            id=row["id"], event=row["event"], position=row["position"], facts=dict(row["facts"]), limit=limit_seconds
+        ),
+    )
+
+
 def _facts(row: Mapping[str, Any]) -> RunFacts:
     return RunFacts(
         run_id=row["run_id"],
@@ -57,6 +84,8 @@ def _facts(row: Mapping[str, Any]) -> RunFacts:
         conf=row["conf"],
         triggered_by=row["triggered_by"],
         clear_number=row["clear_number"],
+        partition_key=row["partition_key"],
+        partition_date=_iso(row["partition_date"]),
     )
 
 

@@ -15,11 +15,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from treadle.asset_decorator import asset
+    from treadle.asset_schedules import AssetOrTimeSchedule
+    from treadle.assets import Asset, AssetAlias, AssetAll, AssetAny, Dataset, Metadata
+    from treadle.callbacks import AsyncCallback, SyncCallback
     from treadle.connections import Connection
     from treadle.dag_decorator import dag
     from treadle.dags import DAG
+    from treadle.deadlines import DeadlineAlert, DeadlineReference
     from treadle.edges import Label, chain, chain_linear, cross_downstream
     from treadle.errors import DagError, FailTask, ParamError, SkipTask, TaskTimeout, TreadleError
+    from treadle.notifiers.base import BaseNotifier
+    from treadle.notifiers.smtp import SmtpNotifier
+    from treadle.notifiers.webhook import WebhookNotifier
     from treadle.operators.base import BaseOperator
     from treadle.operators.bash import BashOperator
     from treadle.operators.branch import BaseBranchOperator, BranchPythonOperator, ShortCircuitOperator
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
     from treadle.operators.latest_only import LatestOnlyOperator
     from treadle.operators.python import PythonOperator
     from treadle.params import DagParam, Param, ParamsDict
+    from treadle.retry_policies import ExceptionRetryPolicy, RetryAction, RetryDecision, RetryPolicy, RetryRule
     from treadle.rules import TriggerRule, WeightRule
     from treadle.runtime.context import Context, get_current_context
     from treadle.setup_teardown import setup, teardown
@@ -44,7 +53,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DAG",
+    "Asset",
+    "AssetAlias",
+    "AssetAll",
+    "AssetAny",
+    "AssetOrTimeSchedule",
+    "AsyncCallback",
     "BaseBranchOperator",
+    "BaseNotifier",
     "BaseOperator",
     "BashOperator",
     "BranchPythonOperator",
@@ -54,28 +70,41 @@ __all__ = [
     "CronTriggerTimetable",
     "DagError",
     "DagParam",
+    "Dataset",
+    "DeadlineAlert",
+    "DeadlineReference",
     "DeltaDataIntervalTimetable",
     "DeltaTriggerTimetable",
     "EmptyOperator",
+    "ExceptionRetryPolicy",
     "FailTask",
     "Label",
     "LatestOnlyOperator",
+    "Metadata",
     "MultipleCronTriggerTimetable",
     "Param",
     "ParamError",
     "ParamsDict",
     "PythonOperator",
+    "RetryAction",
+    "RetryDecision",
+    "RetryPolicy",
+    "RetryRule",
     "ShortCircuitOperator",
     "SkipTask",
+    "SmtpNotifier",
+    "SyncCallback",
     "TaskGroup",
     "TaskTimeout",
     "TemplateFile",
     "TreadleError",
     "TriggerRule",
     "Variable",
+    "WebhookNotifier",
     "WeightRule",
     "XComArg",
     "__version__",
+    "asset",
     "chain",
     "chain_linear",
     "cross_downstream",
@@ -89,7 +118,16 @@ __all__ = [
 ]
 
 _NAMES_BY_MODULE = {
+    "asset_decorator": ("asset",),
+    "asset_schedules": ("AssetOrTimeSchedule",),
+    "assets": ("Asset", "AssetAlias", "AssetAll", "AssetAny", "Dataset", "Metadata"),
     "connections": ("Connection",),
+    "callbacks": ("AsyncCallback", "SyncCallback"),
+    "deadlines": ("DeadlineAlert", "DeadlineReference"),
+    "notifiers.base": ("BaseNotifier",),
+    "notifiers.smtp": ("SmtpNotifier",),
+    "notifiers.webhook": ("WebhookNotifier",),
+    "retry_policies": ("ExceptionRetryPolicy", "RetryAction", "RetryDecision", "RetryPolicy", "RetryRule"),
     "dags": ("DAG",),
     "dag_decorator": ("dag",),
     "edges": ("Label", "chain", "chain_linear", "cross_downstream"),

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from treadle.runtime import masking
-from treadle.runtime.supervisor import XComFound, XComQuestion
+from treadle.runtime.supervisor import AssetEventQuestion, XComFound, XComQuestion
 from treadle_worker.frames import FrameStream
 from treadle_worker.protocol import Workload
 
@@ -70,10 +71,29 @@ class ChildSupervisor:
             masking.add_connection(fields)
         return fields
 
+    def take_callbacks(self) -> bool:
+        """Take on the callbacks of the attempt's end, unless it was ended by others."""
+        return bool(self._ask("take_callbacks", {}))
+
     def get_previous_success(self) -> dict[str, str | None]:
         """Return data_interval_start, data_interval_end, start_date and end_date of the previous successful run."""
         facts: dict[str, str | None] = self._ask("get_previous_success", {})
         return facts
+
+    def get_asset(self, kind: str, name: str) -> dict[str, Any] | None:
+        """Return name, uri, group and extra of an asset asked for by its key, or None if there is none."""
+        found: dict[str, Any] | None = self._ask("get_asset", {"kind": kind, "name": name})
+        return found
+
+    def get_asset_events(self, question: AssetEventQuestion) -> list[dict[str, Any]]:
+        """Return events of an asset or alias, in the order asked for."""
+        found: list[dict[str, Any]] = self._ask("get_asset_events", asdict(question))
+        return found
+
+    def get_triggering_asset_events(self) -> list[dict[str, Any]]:
+        """Return the events that the attempt's run was made of, the oldest first."""
+        found: list[dict[str, Any]] = self._ask("get_triggering_asset_events", {})
+        return found
 
     def _ask(self, op: str, args: dict[str, Any]) -> Any:
         workload = self._workload

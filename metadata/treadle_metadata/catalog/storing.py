@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 from treadle.document import DagDocument, loads
 from treadle.timetables.base import DagRunInfo, DataInterval
+from treadle_metadata.assets.references import store_references
 from treadle_metadata.catalog import writes
 from treadle_metadata.catalog.decisions import Accepted, Decisions, Stored, decide, needs_document
 from treadle_metadata.catalog.parsed import UNSTABLE, FileError, FileState, ParsedFile
@@ -95,6 +96,7 @@ def store_parsed(
     accepted, errors = _planned(decisions, plan)
     versions = writes.store_versions(connection, [one for one, _ in accepted], now=now)
     writes.store_dags(connection, accepted, versions, now=now, paused_by_default=paused_by_default)
+    store_references(connection, {one.dag.dag_id: one.dag.document for one, _ in accepted if one.plans_anew}, now=now)
     writes.mark_failing(connection, files, errors)
     deactivated += writes.deactivate(connection, files, [one for one, _ in accepted], errors)
     writes.store_errors(connection, files, errors, now=now)

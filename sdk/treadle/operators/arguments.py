@@ -20,6 +20,7 @@ from treadle.wording import did_you_mean
 
 if TYPE_CHECKING:
     from treadle.dags import DAG
+    from treadle.retry_policies import RetryPolicy
     from treadle.task_groups import TaskGroup
 
 Callback = Callable[[Any], Any]
@@ -39,6 +40,7 @@ class OperatorArguments(TypedDict, total=False):
     retry_delay: timedelta | float
     retry_exponential_backoff: float | bool
     max_retry_delay: timedelta | float | None
+    retry_policy: RetryPolicy | None
     start_date: datetime | str | None
     end_date: datetime | str | None
     depends_on_past: bool
@@ -79,6 +81,8 @@ class OperatorArguments(TypedDict, total=False):
     allow_nested_operators: bool
     render_template_as_native_obj: bool | None
     isolation: Isolation | None
+    inlets: Any
+    outlets: Any
 
 
 DEFAULTS: Final[Mapping[str, Any]] = {
@@ -87,6 +91,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "retry_delay": timedelta(seconds=300),
     "retry_exponential_backoff": 0.0,
     "max_retry_delay": None,
+    "retry_policy": None,
     "start_date": None,
     "end_date": None,
     "depends_on_past": False,
@@ -121,6 +126,8 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "allow_nested_operators": True,
     "render_template_as_native_obj": None,
     "isolation": None,
+    "inlets": (),
+    "outlets": (),
 }
 """Attribute by attribute: what an operator has where nothing is said."""
 
@@ -186,6 +193,13 @@ def backoff(value: Any) -> float:
     return float(value)
 
 
+def retry_policy(value: Any) -> Any:
+    """Return a retry policy: anything that can evaluate."""
+    if not callable(getattr(value, "evaluate", None)) or isinstance(value, type):
+        raise ValueError("a RetryPolicy, such as ExceptionRetryPolicy(rules=[RetryRule(...)])")
+    return value
+
+
 def member(kind: type[StrEnum]) -> Callable[[Any], Any]:
     """Return the converter of a member of ``kind``, given as such or as its value."""
 
@@ -205,12 +219,26 @@ def isolation(value: Any) -> str | None:
     return value  # type: ignore[no-any-return]
 
 
+def assets(expected: str, *kinds: str) -> Callable[[Any], tuple[Any, ...]]:
+    """Return the converter of one asset or several, where their key's kind is one of ``kinds``."""
+
+    def convert(value: Any) -> tuple[Any, ...]:
+        found = tuple(value) if isinstance(value, (list, tuple, set, frozenset)) else () if value is None else (value,)
+        # By their keys: the module of assets is loaded by files that use them.
+        if not all(getattr(one, "key", ("",))[0] in kinds for one in found):
+            raise ValueError(expected)
+        return found
+
+    return convert
+
+
 CONVERTERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "owner": text,
     "retries": lambda value: count(0)(0 if value is None else value),
     "retry_delay": seconds_or_delta,
     "retry_exponential_backoff": backoff,
     "max_retry_delay": seconds_or_delta,
+    "retry_policy": optional(retry_policy),
     "execution_timeout": seconds_or_delta,
     "start_date": moment_of,
     "end_date": moment_of,
@@ -230,6 +258,8 @@ CONVERTERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "on_retry_callback": callbacks,
     "on_skipped_callback": callbacks,
     "isolation": isolation,
+    "inlets": assets("a list of Asset(...), Asset.ref(...) or AssetAlias(...)", "asset", "uri", "alias"),
+    "outlets": assets("a list of Asset(...), Asset.ref(...) or AssetAlias(...)", "asset", "uri", "alias"),
 }
 """Argument to the function that makes its value uniform, or raises ValueError with what was expected."""
 

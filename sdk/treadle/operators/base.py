@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from treadle.dags import DAG
     from treadle.operators.partial import OperatorPartial
+    from treadle.retry_policies import RetryPolicy
     from treadle.setup_teardown import SetupTeardownScope
     from treadle.task_groups import TaskGroup
 
@@ -68,6 +69,7 @@ class BaseOperator(Node):
     retry_delay: timedelta
     retry_exponential_backoff: float
     max_retry_delay: timedelta | None
+    retry_policy: RetryPolicy | None
     start_date: datetime | None
     end_date: datetime | None
     depends_on_past: bool
@@ -102,6 +104,9 @@ class BaseOperator(Node):
     allow_nested_operators: bool
     render_template_as_native_obj: bool | None
     isolation: Isolation | None
+    inlets: tuple[Any, ...]
+    outlets: tuple[Any, ...]
+    """The assets that the task reads and updates (``treadle.assets``)."""
     pre_execute_hook: Callable[[Any], Any] | None
     """The argument ``pre_execute``: called with the context, before the method ``pre_execute``."""
     post_execute_hook: Callable[[Any, Any], Any] | None
@@ -225,6 +230,11 @@ class BaseOperator(Node):
     def leaves(self) -> Sequence[BaseOperator]:
         """The task itself."""
         return (self,)
+
+    @property
+    def mapped_group(self) -> TaskGroup | None:
+        """The mapped task group that the task stands in, if it does: it has an instance for each of its items."""
+        return self.task_group.mapped_group if self.task_group is not None else None
 
     @property
     def dag_id(self) -> str:

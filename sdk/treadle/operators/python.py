@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from types import CoroutineType, FunctionType, MethodType
+from types import CoroutineType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
 from treadle.callables import Parameters, plain_function
@@ -60,6 +60,9 @@ def call_function(
 ) -> Any:
     """Call ``function`` with its arguments and what it wants of the context; run a coroutine to its end."""
     result = function(*args, **keywords_for(function, args, kwargs, context))
+    if isinstance(result, GeneratorType):
+        # A task that yields tells of its assets; few do.
+        return importlib.import_module("treadle.runtime.asset_events").drain(result, context["outlet_events"])
     if isinstance(result, CoroutineType):
         # asyncio is a large import, and few tasks are coroutines.
         return importlib.import_module("asyncio").run(result)

@@ -174,6 +174,11 @@ def _instance_key(facts: Facts) -> str:
     return f"{facts.dag.dag_id}__{facts.ti.task_id}__{date.strftime('%Y%m%d') if date else facts.dag_run.run_id}"
 
 
+def _asset_events() -> Any:
+    # Loaded on need, as few tasks have to do with assets.
+    return importlib.import_module("treadle.runtime.asset_events")
+
+
 def _logical(form: Callable[[Any], Any]) -> Callable[[Facts], Any]:
     return lambda facts: form(facts.dag_run.logical_date)
 
@@ -192,6 +197,13 @@ _MAKERS: Final[Mapping[str, Callable[[Facts], Any]]] = {
     "task_instance_key_str": _instance_key,
     "templates_dict": lambda facts: getattr(facts.ti.task, "templates_dict", None),
     "test_mode": lambda facts: facts.test_mode,
+    "inlets": lambda facts: facts.ti.task.inlets,
+    "outlets": lambda facts: facts.ti.task.outlets,
+    "inlet_events": lambda facts: _asset_events().InletEvents(facts.ti.task.inlets, facts.supervisor),
+    "outlet_events": lambda facts: _asset_events().OutletEvents(facts.ti.task.outlets, facts.dag_run.partition_key),
+    "triggering_asset_events": lambda facts: _asset_events().TriggeringAssetEvents(facts.supervisor),
+    "partition_key": lambda facts: facts.dag_run.partition_key,
+    "partition_date": lambda facts: facts.dag_run.partition_date,
     "prev_data_interval_start_success": _previous_success("data_interval_start"),
     "prev_data_interval_end_success": _previous_success("data_interval_end"),
     "prev_start_date_success": _previous_success("start_date"),

@@ -8,14 +8,14 @@ production, and what they print and log is masked. The answer tells every state 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from treadle import xcom
 from treadle.params import NOTSET, checked_conf
 from treadle.runtime.dag_test_result import DagTestResult, TaskResult
-from treadle.runtime.local_supervisor import LocalSupervisor, connections_of, variables_of
+from treadle.runtime.local_supervisor import LocalSupervisor, connections_of, stamped, variables_of
 from treadle.runtime.masked_output import masked_output
 from treadle.runtime.run_in_memory import RunInMemory
 from treadle.runtime.run_task import Limits
@@ -37,6 +37,8 @@ def run(
     connections: Mapping[str, Any] | None = None,
     variables: Mapping[str, Any] | None = None,
     mark_success_pattern: str | None = None,
+    triggering_asset_events: Sequence[Any] = (),
+    partition_key: str | None = None,
     limits: Limits | None = None,
 ) -> DagTestResult:
     """Run ``dag`` once and return its states and XComs; a task that fails is told in the answer, not raised.
@@ -44,6 +46,8 @@ def run(
     ``logical_date`` is now if not given; None makes a run without one. ``connections`` (Connection, dict of fields,
     URI or JSON) and ``variables`` come before the files (JSON, YAML or lines of NAME=VALUE in ``.env``), these before
     the environment. Tasks whose id matches ``mark_success_pattern`` succeed without being run.
+    ``triggering_asset_events`` are the events that the run is made of, each an ``Asset`` or ``Metadata(asset, extra)``;
+    such a run has no logical date unless one is given. ``partition_key`` is the run's partition.
 
     Raises:
         ParamError: ``run_conf`` does not fit the DAG's params.
@@ -52,7 +56,15 @@ def run(
     supervisor = LocalSupervisor(
         variables_of(variables, variable_file_path), connections_of(connections, conn_file_path)
     )
+    if triggering_asset_events and logical_date is NOTSET:
+        logical_date = None
     facts = run_facts(dag, logical_date=logical_date, run_after=run_after, run_conf=run_conf)
+    facts["partition_key"] = partition_key
+    if triggering_asset_events:
+        facts["run_type"] = "asset_triggered"
+        # Loaded on need, as few tests have to do with assets.
+        given = importlib.import_module("treadle.runtime.asset_events").given_event
+        supervisor.triggering = [stamped(given(one), {}) for one in triggering_asset_events]
     order = dag.topological_sort()
     test = RunInMemory(dag, facts, supervisor, limits or Limits(), mark_success_pattern)
     with supervisor.given(), masked_output():

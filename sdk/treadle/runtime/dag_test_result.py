@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treadle import xcom
 from treadle.document import RESERVED_KEYS
 from treadle.errors import DagTestFailed
 from treadle.runtime.task_instance import UNMAPPED
 from treadle.wording import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from treadle.runtime.asset_events import AssetEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,8 @@ class TaskResult:
     xcom_texts: Mapping[str, str] = field(default_factory=dict)
     rendered_fields: Mapping[str, Any] = field(default_factory=dict)
     rendered_map_index: str | None = None
+    asset_events: tuple[AssetEvent, ...] = ()
+    """The updates of assets that it told of."""
 
     @property
     def name(self) -> str:
@@ -75,6 +80,11 @@ class DagTestResult:
             else:
                 found.setdefault(one.task_id, []).append(one.value)
         return found
+
+    @property
+    def asset_events(self) -> list[AssetEvent]:
+        """The updates of assets that the run's tasks told of, in the order of the tasks."""
+        return [event for one in self.tasks for event in one.asset_events]
 
     def instances(self, task_id: str) -> list[TaskResult]:
         """Return the instances of a task, in index order.

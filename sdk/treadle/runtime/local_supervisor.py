@@ -10,6 +10,7 @@ import importlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from treadle.connections import read as read_connection
 from treadle.errors import SourceFileError
 from treadle.runtime import current
 from treadle.runtime.lazy_results import elements_of
-from treadle.runtime.supervisor import XComFound, XComQuestion
+from treadle.runtime.supervisor import AssetEventQuestion, XComFound, XComQuestion
 from treadle.runtime.task_instance import UNMAPPED
 
 
@@ -31,6 +32,9 @@ class LocalSupervisor:
         self._connections = dict(connections)
         self._xcoms: dict[tuple[str, str], dict[int, str]] = {}
         self._instances: dict[str, int] = {}
+        self.asset_events: list[dict[str, Any]] = []
+        """What the test's tasks emitted so far."""
+        self.triggering: list[dict[str, Any]] = []
         self._apart: tuple[str, Sequence[Any] | None] = ("", None)
         """The text that was last taken apart, and its elements: instances of a mapped task ask for one each."""
 
@@ -102,9 +106,49 @@ class LocalSupervisor:
         found = self._connections.get(conn_id)
         return None if found is None else dict(found)
 
+    def take_callbacks(self) -> bool:
+        """Agree: in a test there is nobody else."""
+        return True
+
     def get_previous_success(self) -> dict[str, str | None]:
         """Return nothing: a test has no run before it."""
         return {"data_interval_start": None, "data_interval_end": None, "start_date": None, "end_date": None}
+
+    def get_asset(self, kind: str, name: str) -> dict[str, Any] | None:
+        """Return an asset that this test has seen an event of, or None."""
+        return next((one for one in reversed(self._events()) if matches(one, kind, name)), None)
+
+    def get_asset_events(self, question: AssetEventQuestion) -> list[dict[str, Any]]:
+        """Return the events of this test, those that it was triggered by among them."""
+        found = [
+            one
+            for one in self._events()
+            if matches(one, question.kind, question.name)
+            and (question.after is None or _instant(question.after) <= _instant(one["timestamp"]))
+            and (question.before is None or _instant(one["timestamp"]) < _instant(question.before))
+        ]
+        return (found if question.ascending else found[::-1])[: question.limit]
+
+    def get_triggering_asset_events(self) -> list[dict[str, Any]]:
+        """Return the events that the test was given."""
+        return list(self.triggering)
+
+    def _events(self) -> list[dict[str, Any]]:
+        return self.triggering + self.asset_events
+
+
+def matches(event: Mapping[str, Any], kind: str, name: str) -> bool:
+    """Return whether an event is one of the asset or alias of this key."""
+    return name in event["aliases"] if kind == "alias" else event["uri" if kind == "uri" else "name"] == name
+
+
+_instant = datetime.fromisoformat
+
+
+def stamped(event: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an emitted event as a supervisor answers it: its names filled in, with time and ``source``."""
+    name, uri = event.get("name") or event.get("uri"), event.get("uri") or event.get("name")
+    return {**event, "name": name, "uri": uri, "timestamp": datetime.now(UTC).isoformat(), **source}
 
 
 def variables_of(given: Mapping[str, Any] | None, path: str | None) -> dict[str, str]:

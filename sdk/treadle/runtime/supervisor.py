@@ -40,6 +40,18 @@ class XComFound:
     value: str
 
 
+@dataclass(frozen=True, slots=True)
+class AssetEventQuestion:
+    """Which asset's or alias's events to fetch; ``after`` (from it on) and ``before`` are ISO 8601 texts."""
+
+    kind: str
+    name: str
+    after: str | None = None
+    before: str | None = None
+    limit: int | None = None
+    ascending: bool = True
+
+
 class Supervisor(Protocol):
     """Answers the questions of one attempt."""
 
@@ -61,6 +73,18 @@ class Supervisor(Protocol):
     def get_previous_success(self) -> dict[str, str | None]:
         """Return data_interval_start, data_interval_end, start_date and end_date of the previous successful run."""
 
+    def take_callbacks(self) -> bool:
+        """Take on the callbacks of the attempt's end; False: the attempt was ended by others, who see to them."""
+
+    def get_asset(self, kind: str, name: str) -> dict[str, Any] | None:
+        """Return name, uri, group and extra of an asset asked for by its key, or None if there is none."""
+
+    def get_asset_events(self, question: AssetEventQuestion) -> list[dict[str, Any]]:
+        """Return events (``treadle.runtime.asset_events.event_of``) in the order asked for."""
+
+    def get_triggering_asset_events(self) -> list[dict[str, Any]]:
+        """Return the events that the attempt's run was made of, the oldest first."""
+
 
 @dataclass(slots=True)
 class AttemptResult:
@@ -74,4 +98,8 @@ class AttemptResult:
     rendered_fields: dict[str, Any] | None = None
     rendered_map_index: str | None = None
     retry_delay_seconds: float | None = None
+    asset_events: list[dict[str, Any]] = field(default_factory=list)
+    """Of a success, for each event: {"name" or "uri", "group", "asset_extra", "extra", "aliases", "partition_key"}."""
     exit_code: int | None = None
+    called_back: bool = False
+    """Whether the callbacks of its end were taken on: once, here or by the server."""

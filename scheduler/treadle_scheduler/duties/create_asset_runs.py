@@ -1,0 +1,78 @@
+"""Make the runs of DAGs that are scheduled by assets, of the events that have gathered for them.
+
+A DAG is looked at when a new event was put before it, and locked meanwhile: of several schedulers one decides. A run
+takes all that has gathered (``treadle_metadata.assets``). A DAG at its run limit goes on gathering until a run of it
+ends (case A43), a paused one until it is unpaused. A crash leaves the events where they were.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from treadle.asset_conditions import is_met
+from treadle_metadata import claims
+from treadle_metadata.assets import gathering
+from treadle_metadata.identifiers import month_of
+from treadle_metadata.planning import runs_under_way
+from treadle_metadata.transitions import runs
+from treadle_scheduler.context import Context, Done
+
+BATCH: Final = 200
+
+Row = Mapping[str, Any]
+
+
+def create_asset_runs(context: Context) -> Done:
+    """Make a run of each of a batch of DAGs whose condition is met."""
+    now = context.clock.now()
+
+    def act(connection: Connection) -> Done:
+        dags = claims.claim_dags_with_new_events(connection, most=BATCH)
+        if not dags:
+            return Done()
+        free = _below_limit(connection, context, dags, now)
+        met = _met(connection, context, free)
+        made = runs.insert_runs(connection, [_run(dag, now) for dag in met], month=month_of(now), now=now)
+        if made:
+            gathering.take_events(connection, made)
+        return Done(len(made), again=len(dags) == BATCH)
+
+    return context.database.run(act)
+
+
+def _below_limit(connection: Connection, context: Context, dags: Sequence[Row], now: datetime) -> list[Row]:
+    """Return the DAGs that may have a further run; the others are looked at when a run of theirs ends."""
+    busy = runs_under_way(connection, [dag["dag_id"] for dag in dags], now=now)
+    default = context.settings.max_active_runs_per_dag
+    full = {dag["dag_id"] for dag in dags if busy.get(dag["dag_id"], 0) >= (dag["max_active_runs"] or default)}
+    gathering.hold_at_limit(connection, sorted(full))
+    return [dag for dag in dags if dag["dag_id"] not in full]
+
+
+def _met(connection: Connection, context: Context, dags: Sequence[Row]) -> list[Row]:
+    dag_ids = [dag["dag_id"] for dag in dags]
+    gathering.mark_seen(connection, dag_ids)
+    updated = gathering.updated_parts(connection, dag_ids)
+    graphs = context.graphs.get(connection, [dag["version_id"] for dag in dags])
+    met = []
+    for dag in dags:
+        condition = graphs[dag["version_id"]].document.schedule.condition
+        if condition is not None and is_met(condition, updated.get(dag["dag_id"], ())):
+            met.append(dag)
+    return met
+
+
+def _run(dag: Row, now: datetime) -> dict[str, Any]:
+    return {
+        "dag_id": dag["dag_id"],
+        "run_id": f"asset_triggered__{now.isoformat()}_{secrets.token_hex(4)}",
+        "version_id": dag["version_id"],
+        "run_type": "asset_triggered",
+        "run_after": now,
+        "triggered_by": "asset",
+    }
