@@ -36,7 +36,7 @@ def main(options: list[str]) -> None:
     shapes = ("flat", "joined") if chosen.shape == "both" else (chosen.shape,)
     figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder, EmbeddedPostgres(Path(folder) / "pg", "bench") as server:
-        database = Database(server.url("postgres"))
+        database = Database(server.url("postgres"), plan_once=True)
         migration.migrate(database.url, datetime.now(UTC))
         settings = Settings(
             home=Path(folder),

@@ -39,10 +39,20 @@ class Database:
 
     With ``idle_seconds``, PostgreSQL ends a session whose transaction waits for us for longer than that. A daemon that
     is stopped in the middle of a transaction would else keep its locks, and all others from work, until it goes on.
+
+    With ``plan_once``, PostgreSQL plans each prepared statement once for all its parameters. Left to itself it plans a
+    statement that names a month anew at each run as soon as there are many months, which can cost more than the run.
+    For daemons whose statements all have their index; a page's filters are better planned for what is asked.
     """
 
     def __init__(
-        self, url: str, *, pool_size: int = 5, application_name: str = "treadle", idle_seconds: float | None = None
+        self,
+        url: str,
+        *,
+        pool_size: int = 5,
+        application_name: str = "treadle",
+        idle_seconds: float | None = None,
+        plan_once: bool = False,
     ) -> None:
         self.url = url
         self._libpq_url = url.replace("postgresql+psycopg://", "postgresql://", 1)
@@ -54,8 +64,12 @@ class Database:
             connect_args={"application_name": application_name, "connect_timeout": 10},
         )
         if idle_seconds is not None:
-            limit = f"SET idle_in_transaction_session_timeout = {round(idle_seconds * 1000)}"
-            event.listen(self.engine, "connect", lambda opened, _: _at_once(opened, limit))
+            self._at_connect(f"SET idle_in_transaction_session_timeout = {round(idle_seconds * 1000)}")
+        if plan_once:
+            self._at_connect("SET plan_cache_mode = force_generic_plan")
+
+    def _at_connect(self, statement: str) -> None:
+        event.listen(self.engine, "connect", lambda opened, _: _at_once(opened, statement))
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:

@@ -18,12 +18,14 @@ import psycopg
 
 from treadle_executors.executor import Executor
 from treadle_executors.registry import load_executor
+from treadle_executors.timetables import Evaluator
 from treadle_metadata import processes
 from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import RUNS, TERMINATE, Database
 from treadle_metadata.settings import Settings
 from treadle_metadata.transitions import recording
 from treadle_scheduler.context import Context
+from treadle_scheduler.custom_timetables import CustomTimetables
 from treadle_scheduler.loop import Loop
 from treadle_scheduler.waking import Scope
 
@@ -33,10 +35,14 @@ log = logging.getLogger(__name__)
 def run(settings: Settings, *, clock: Clock | None = None) -> None:
     """Run a scheduler until SIGTERM or SIGINT."""
     database = Database(
-        settings.database_url, application_name="treadle scheduler", idle_seconds=settings.lease_seconds
+        settings.database_url,
+        application_name="treadle scheduler",
+        idle_seconds=settings.lease_seconds,
+        plan_once=True,
     )
     context = Context(database, clock or SystemClock(), settings, _executors(settings, database))
     loop = Loop(context)
+    context.custom = CustomTimetables(evaluator := Evaluator(settings), lambda: loop.wake(Scope.EVERYTHING))
     _stop_on_signals(loop)
     _prepare(database, settings)
     listener = Listener(database, loop, context.executors)
@@ -52,6 +58,7 @@ def run(settings: Settings, *, clock: Clock | None = None) -> None:
             listener.stop()
             for executor in context.executors.values():
                 executor.end()
+            evaluator.close()
     database.close()
 
 
