@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 from treadle_cli import edge
 from treadle_cli.errors import CliError
+from treadle_executors.timetables import evaluating
 from treadle_metadata.connection import Database
 from treadle_metadata.queries.paging import Page, PageRequest
 from treadle_metadata.settings import Settings
@@ -33,7 +34,7 @@ def in_database(act: Callable[[Connection], T]) -> T:
     Raises:
         CliError: the database cannot be reached, or has no tables of this Treadle.
     """
-    with opened() as database:
+    with opened() as database, evaluating(edge.settings()):
         return database.run(act)
 
 

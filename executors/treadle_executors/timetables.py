@@ -17,12 +17,14 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from treadle.document import ScheduleDocument
 from treadle.errors import InvalidSchedule
 from treadle.timetables.custom import split
+from treadle.timetables.remote import install
 from treadle_executors.environment import VARIABLES, scrubbed, secrets_of
 from treadle_metadata.settings import Settings
 
@@ -113,6 +115,18 @@ class TimetableProcess:
             return json.loads(line)
         except ValueError:
             raise _Ended("gave no JSON") from None
+
+
+@contextmanager
+def evaluating(settings: Settings) -> Iterator[Evaluator]:
+    """Let the custom timetables of this process be evaluated; no process starts before the first question."""
+    evaluator = Evaluator(settings)
+    install(evaluator)
+    try:
+        yield evaluator
+    finally:
+        install(None)
+        evaluator.close()
 
 
 class Evaluator:

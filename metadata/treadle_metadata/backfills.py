@@ -110,7 +110,7 @@ def _check(document: DagDocument, from_date: datetime, to_date: datetime, reproc
         raise InvalidRequestError(f"reprocess_behavior is {shown(reprocess)}, expected one of {', '.join(REPROCESS)}")
     if max_active_runs < 1:
         raise InvalidRequestError(f"max_active_runs is {max_active_runs}, expected 1 or more")
-    if document.schedule.kind not in ("cron", "delta"):
+    if document.schedule.kind not in ("cron", "delta", "events", "custom") or not document.schedule.periodic:
         raise InvalidRequestError(
             f"DAG {shown(document.dag_id)} has no dates to fill: its schedule is {document.schedule.kind!r}, "
             "expected a cron expression or a timedelta"

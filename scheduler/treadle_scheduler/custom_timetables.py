@@ -34,14 +34,10 @@ _REASONS: Final = ("late", "overlap", "paused")
 _Key = tuple[Any, ...]
 
 
-def _nobody() -> None:
-    """Wake nobody: there is no loop yet."""
-
-
 class CustomTimetables:
-    """The questions under way and the answers not yet taken, by DAG."""
+    """The questions under way and the answers not yet taken, by DAG. Without ``wake`` each question is waited for."""
 
-    def __init__(self, evaluator: Evaluator | None = None, wake: Callable[[], None] = _nobody) -> None:
+    def __init__(self, evaluator: Evaluator | None = None, wake: Callable[[], None] | None = None) -> None:
         self._evaluator, self._wake = evaluator, wake
         self._asked: set[str] = set()
         self._answers: dict[str, tuple[_Key, Plan | Exception]] = {}
@@ -62,6 +58,8 @@ class CustomTimetables:
         """
         if self._evaluator is None:
             raise InvalidSchedule("The custom timetable", graph.document.schedule.summary, "has nobody to evaluate it.")
+        if self._wake is None:
+            return self._taken(graph, self._answer(graph, at))
         key = (graph.version_id, at.last, at.resumed_at, at.held_since, at.skips)
         with self._lock:
             known, answer = self._answers.pop(graph.dag_id, (None, None))
@@ -69,14 +67,10 @@ class CustomTimetables:
                 if graph.dag_id not in self._asked:
                     self._asked.add(graph.dag_id)
                     name = f"timetable of {graph.dag_id}"
-                    threading.Thread(target=self._ask, args=(graph, at, key), name=name, daemon=True).start()
+                    asked = (graph, at, key, self._wake)
+                    threading.Thread(target=self._ask, args=asked, name=name, daemon=True).start()
                 return None
-        if isinstance(answer, Exception):
-            self._sound.discard(graph.dag_id)
-            raise answer
-        if graph.dag_id not in self._sound:
-            self._mended.add(graph.dag_id)
-        return answer
+        return self._taken(graph, answer)
 
     def mended(self, dag_ids: Sequence[str]) -> list[str]:
         """Return which of these DAGs were just evaluated for the first time, or after a failure: no warning holds."""
@@ -85,18 +79,27 @@ class CustomTimetables:
         self._sound |= found
         return sorted(found)
 
-    def _ask(self, graph: Graph, at: Situation, key: _Key) -> None:
-        answer: Plan | Exception
-        try:
-            assert self._evaluator is not None
-            plain = self._evaluator(graph.document.schedule, _question(graph, at))
-            answer = _checked(_plan_of(plain), at)
-        except Exception as error:
-            answer = error
+    def _taken(self, graph: Graph, answer: Plan | Exception) -> Plan:
+        if isinstance(answer, Exception):
+            self._sound.discard(graph.dag_id)
+            raise answer
+        if graph.dag_id not in self._sound:
+            self._mended.add(graph.dag_id)
+        return answer
+
+    def _ask(self, graph: Graph, at: Situation, key: _Key, wake: Callable[[], None]) -> None:
+        answer = self._answer(graph, at)
         with self._lock:
             self._asked.discard(graph.dag_id)
             self._answers[graph.dag_id] = key, answer
-        self._wake()
+        wake()
+
+    def _answer(self, graph: Graph, at: Situation) -> Plan | Exception:
+        assert self._evaluator is not None
+        try:
+            return _checked(_plan_of(self._evaluator(graph.document.schedule, _question(graph, at))), at)
+        except Exception as error:
+            return error
 
 
 def _question(graph: Graph, at: Situation) -> dict[str, Any]:

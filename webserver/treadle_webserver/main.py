@@ -15,6 +15,7 @@ from typing import Final
 
 import uvicorn
 
+from treadle_executors.timetables import evaluating
 from treadle_metadata import processes
 from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import Database
@@ -55,7 +56,12 @@ def run(settings: Settings, clock: Clock | None = None, apps: Collection[str] = 
     try:
         app = create_app(settings, database, clock=clock, apps=apps)
         # Bound here, since uvicorn would end the process when it cannot.
-        with _listening(settings) as listener, processes.Lease(database, KIND, clock, settings), _signals_end_quietly():
+        with (
+            _listening(settings) as listener,
+            processes.Lease(database, KIND, clock, settings),
+            evaluating(settings),
+            _signals_end_quietly(),
+        ):
             config = uvicorn.Config(
                 app,
                 log_config=None,

@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from treadle.operators.branch import BaseBranchOperator, Choice
-from treadle.schedule import schedule_document
+from treadle.timetables.at_hand import timetable_of
 from treadle.timetables.base import DataInterval, TimeRestriction
-from treadle.timetables.factory import from_document
 
 
 class LatestOnlyOperator(BaseBranchOperator):
@@ -32,7 +31,7 @@ class LatestOnlyOperator(BaseBranchOperator):
         if self.dag is None or run.run_type == "manual" or run.logical_date is None:
             return None
         # Interval-style and trigger-style schedules fire at the same instants, so the server's default does not matter.
-        timetable = from_document(schedule_document(self.dag.schedule, self.dag.timezone))
+        timetable = timetable_of(self.dag.schedule, self.dag.timezone)
         found = timetable.next_dagrun_info(
             last_automated_data_interval=DataInterval(run.data_interval_start, run.data_interval_end),
             restriction=TimeRestriction(self.dag.start_date, self.dag.end_date, catchup=True),

@@ -17,10 +17,10 @@ from treadle.params import NOTSET, checked_conf
 from treadle.runtime.dag_test_result import DagTestResult, TaskResult
 from treadle.runtime.local_supervisor import LocalSupervisor, connections_of, stamped, variables_of
 from treadle.runtime.masked_output import masked_output
+from treadle.runtime.run_callback import call_run_callbacks
 from treadle.runtime.run_in_memory import RunInMemory
 from treadle.runtime.run_task import Limits
 from treadle.runtime.task_instance import UNMAPPED
-from treadle.schedule import schedule_document
 
 if TYPE_CHECKING:
     from treadle.dags import DAG
@@ -70,7 +70,9 @@ def run(
     with supervisor.given(), masked_output():
         for task in order:
             test.run_task(task)
-    return test.result()
+        result = test.result()
+        call_run_callbacks(dag, facts, result.state, supervisor)
+    return result
 
 
 def run_single(
@@ -148,8 +150,7 @@ def _interval(dag: DAG, date: datetime | None) -> tuple[datetime | None, datetim
     if date is None or dag.schedule is None:
         return date, date
     # Timetables load croniter, which a DAG without a schedule does not need.
-    from_document = importlib.import_module("treadle.timetables.factory").from_document
-    timetable = from_document(schedule_document(dag.schedule, dag.timezone))
+    timetable = importlib.import_module("treadle.timetables.at_hand").timetable_of(dag.schedule, dag.timezone)
     interval = timetable.infer_manual_data_interval(run_after=date)
     return interval.start, interval.end
 

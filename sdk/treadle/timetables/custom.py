@@ -97,7 +97,9 @@ def _is_importable(module: str) -> bool:
 
 def _path_of(kind: type) -> str:
     """Return the file of the class, relative to the folder of ``sys.path`` that holds it, such as the dags folder."""
-    path: str | None = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    module = sys.modules.get(kind.__module__)
+    codes = (getattr(one, "__code__", None) for one in vars(kind).values())
+    path: str | None = getattr(module, "__file__", None) or next((code.co_filename for code in codes if code), None)
     if path is None:
         raise InvalidSchedule("The timetable", kind.__qualname__, "is defined in no file.")
     path = os.path.abspath(path)

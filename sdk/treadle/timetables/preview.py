@@ -47,13 +47,14 @@ def next_fires(
     earliest: datetime | None = None,
     viewer_timezone: str = "UTC",
     default_style: str = "trigger",
+    timetable: Timetable | None = None,
 ) -> list[Fire]:
     """Return the ``n`` fires later than ``start`` (default: ``now``) until ``end``; fewer if there are fewer.
 
-    ``earliest`` is the DAG's start date. Raises :class:`InvalidSchedule` for a document that describes no
-    timetable and for an unknown viewer's zone.
+    ``earliest`` is the DAG's start date, ``timetable`` one of the user's own, which no document can make. Raises
+    :class:`InvalidSchedule` for a document that describes no timetable and for an unknown viewer's zone.
     """
-    timetable = from_document(document, default_style)
+    timetable = timetable or from_document(document, default_style)
     viewer = zone_offsets(viewer_timezone).zone
     zone = zone_offsets(document.timezone).zone
     infos = islice(_infos(timetable, start or now, earliest), n)
