@@ -71,6 +71,7 @@ class TimetableProcess:
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,
             )
+        self.pid = self._process.pid
         self._socket, self._read = ours, bytearray()
         self._start_until: float | None = time.monotonic() + start_seconds
 
@@ -133,7 +134,8 @@ class Evaluator:
     """Answers questions about custom timetables, from any thread. :meth:`close` ends its processes."""
 
     def __init__(self, settings: Settings, *, answer_seconds: float = ANSWER_SECONDS) -> None:
-        self._settings, self._answer_seconds = settings, answer_seconds
+        self.settings = settings
+        self._answer_seconds = answer_seconds
         self._processes: OrderedDict[tuple[str, str, bool], TimetableProcess] = OrderedDict()
         self._apart: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
@@ -152,6 +154,11 @@ class Evaluator:
             raise InvalidSchedule("The custom timetable", document.summary, f"failed: {message['error']}")
         self._apart.discard(identity)
         return message.get("ok")
+
+    def pids(self) -> list[int]:
+        """Return the pids of the processes there are."""
+        with self._lock:
+            return [one.pid for one in self._processes.values()]
 
     def close(self) -> None:
         """End all processes."""
@@ -182,7 +189,7 @@ class Evaluator:
         with self._lock:
             process = self._processes.get(key)
             if process is None:
-                process = TimetableProcess(key[0], key[1], self._settings, self._answer_seconds)
+                process = TimetableProcess(key[0], key[1], self.settings, self._answer_seconds)
                 self._processes[key] = process
             self._processes.move_to_end(key)
             spare = [one for one, other in self._processes.items() if not other.lock.locked() and one != key]

@@ -68,7 +68,8 @@ class TestScheduler:
                     connection,
                     """
                     SELECT 'r', id, state, clear_number, NULL::int AS n FROM dag_run
-                    UNION ALL SELECT 't', id, state, try_number, NULL FROM task_instance ORDER BY 1, 2
+                    UNION ALL SELECT 't', id, state, try_number, NULL FROM task_instance
+                    UNION ALL SELECT 'c', id, state, 0, NULL FROM callback ORDER BY 1, 2
                     """,
                 )
             )
@@ -98,6 +99,11 @@ class TestScheduler:
         """Change a DAG's row."""
         with self.database.begin() as connection:
             connection.execute(update(dag).where(dag.c.dag_id == dag_id).values(columns))
+
+    def next_run_at(self, dag_id: str) -> Any:
+        """Return when the DAG's next run is planned for."""
+        (row,) = self._select("SELECT next_run_at FROM dag WHERE dag_id = %(dag_id)s", dag_id=dag_id)
+        return row["next_run_at"]
 
     def all_dags(self) -> list[str]:
         """Return the ids of all DAGs."""

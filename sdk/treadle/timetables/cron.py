@@ -142,7 +142,7 @@ def summary_of(clocks: tuple[WallClock, ...], crons: tuple[str, ...], timezone: 
     if gap != "shift":
         parts.append("times that the clock skips are left out")
     if doubled != "first":
-        passes = "their last pass" if doubled == "last" else "both passes"
-        parts.append(f"times that come twice fire at {passes}")
+        passes = {"last": "fire at their last pass", "both": "fire at both passes", "none": "are left out"}
+        parts.append(f"times that come twice {passes[doubled]}")
     parts += dict.fromkeys(note for clock in clocks for note in clock.cron.notes)
     return "; ".join(parts)

@@ -84,9 +84,13 @@ class TriggerTimetable(PeriodicTimetable):
         last = last_automated_data_interval
         ticks = self.ticks(restriction.earliest or (last.end if last else now))
         least = self._least_tick(ticks, last, restriction.earliest, now)
-        resumed = _from(ticks, restriction.resumes_at(now, last))
+        bound = restriction.resumes_at(now, last)
+        resumed = _from(ticks, bound)
+        if least is None or (bound is not None and resumed is None):
+            # A series that has come to its end has nothing after the bound.
+            return None
         latest = None if restriction.makes_up_all else ticks.at_or_before(now)
-        tick = None if least is None else _greatest((least, resumed, latest))
+        tick = _greatest((least, resumed, latest))
         if tick is None or (restriction.latest is not None and tick > restriction.latest):
             return None
         return DagRunInfo(tick, DataInterval(tick - self.interval, tick), tick - self.interval)
@@ -105,10 +109,10 @@ class TriggerTimetable(PeriodicTimetable):
             following = ticks.after(max(last.end, last.start + self.interval))
             if following is None:
                 return None
-        started = _from(ticks, earliest)
-        if following is None and started is None:
-            return self._first_without_start(ticks, now)
-        return _greatest((following, started))
+        if earliest is None:
+            return following or self._first_without_start(ticks, now)
+        started = ticks.at_or_after(earliest)
+        return None if started is None else _greatest((following, started))
 
     def _first_without_start(self, ticks: Ticks, now: datetime) -> datetime | None:
         past, coming = ticks.at_or_before(now), ticks.after(now)

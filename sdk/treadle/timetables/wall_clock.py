@@ -2,7 +2,7 @@
 
 Expressions with fixed hours follow the wall clock. A time that the clock skips fires at the first valid
 instant after the gap (``gap="shift"``) or not at all (``"skip"``); a time that comes twice fires at its
-first pass (``doubled="first"``), at its last, or at both. Expressions whose hour is a wildcard follow
+first pass (``doubled="first"``), at its last, at both, or at none. Expressions whose hour is a wildcard follow
 elapsed time: they fire in both passes of a doubled hour, and a gap has no such times. The first valid
 instant may be that of another time of the same expression; it still fires once. So instants are strictly
 increasing and unique (cases A2, A5, A62, G24).
@@ -18,7 +18,7 @@ from treadle.timetables.cron_expression import parse_cron
 from treadle.timetables.zone_offsets import Segment, zone_offsets
 
 GAP_POLICIES: Final = ("shift", "skip")
-DOUBLED_POLICIES: Final = ("first", "last", "both")
+DOUBLED_POLICIES: Final = ("first", "last", "both", "none")
 
 _SECOND = timedelta(seconds=1)
 _FAR = timedelta(days=2)
@@ -37,8 +37,8 @@ class WallClock:
         self.offsets = zone_offsets(timezone)
         fixed = not self.cron.follows_elapsed_time
         self._shifts = fixed and gap == "shift"
-        self._first_only = fixed and doubled == "first"
-        self._last_only = fixed and doubled == "last"
+        self._first_only = fixed and doubled in ("first", "none")
+        self._last_only = fixed and doubled in ("last", "none")
 
     def after(self, instant: datetime) -> datetime | None:
         """Return the first fire time later than ``instant``, or None if the calendar ends before it."""

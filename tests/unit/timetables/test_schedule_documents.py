@@ -85,7 +85,7 @@ def test_the_default_style_is_the_servers() -> None:
         (ScheduleDocument("cron", ("@daily",), timezone="Europe/Wien"), "Did you mean 'Europe/Vienna'"),
         (ScheduleDocument("cron", ("@daily",), timezone="../etc/passwd"), "is not known"),
         (ScheduleDocument("cron", ("@daily",), gap="jump"), "expected one of shift, skip"),
-        (ScheduleDocument("cron", ("@daily",), doubled="none"), "expected one of first, last, both"),
+        (ScheduleDocument("cron", ("@daily",), doubled="never"), "expected one of first, last, both, none"),
         (ScheduleDocument("cron", ("@daily",), interval_seconds=-1), "is negative"),
         (ScheduleDocument("delta"), "has no step"),
         (ScheduleDocument("delta", seconds=0), "does not move forward"),

@@ -108,8 +108,8 @@ def walk(schedule: Schedule, zone: ZoneInfo, day: datetime, gap: str, doubled: s
         instants = instants_of(wall, zone)
         if schedule.hours is None or doubled == "both":
             found.update(instants)
-        elif instants:
-            found.add(instants[0] if doubled == "first" else instants[-1])
+        elif instants and not (doubled == "none" and len(instants) == 2):
+            found.add(instants[-1] if doubled == "last" else instants[0])
         if not instants and schedule.hours is not None and gap == "shift":
             found.add(end_of_gap(wall, zone))
     return sorted(found)
@@ -119,7 +119,7 @@ def walk(schedule: Schedule, zone: ZoneInfo, day: datetime, gap: str, doubled: s
     schedule=SCHEDULES,
     where=st.sampled_from(CHANGES),
     gap=st.sampled_from(["shift", "skip"]),
-    doubled=st.sampled_from(["first", "last", "both"]),
+    doubled=st.sampled_from(["first", "last", "both", "none"]),
 )
 @settings(deadline=None)
 def test_fire_times_are_those_of_a_minute_walk(
@@ -154,7 +154,7 @@ ZONES = sorted(available_timezones() - {"localtime", "Factory"})
     year=st.integers(1971, 2045),
     second=st.integers(0, 366 * 86_400),
     gap=st.sampled_from(["shift", "skip"]),
-    doubled=st.sampled_from(["first", "last", "both"]),
+    doubled=st.sampled_from(["first", "last", "both", "none"]),
 )
 def test_next_and_previous_are_inverse_and_strictly_monotonic(
     schedule: Schedule, zone: str, year: int, second: int, gap: str, doubled: str
