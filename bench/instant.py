@@ -19,6 +19,7 @@ from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 from treadle_worker.protocol import Workload
+from treadle_worker.workloads import subject_of
 
 Outcome = Callable[[Workload], dict[str, Any]]
 
@@ -63,6 +64,7 @@ class InstantExecutor(Executor):
                 "month": one["month"],
                 "hostname": socket.gethostname(),
                 "started_at": now.isoformat(),
+                "subject": subject_of(one),
             }
             for one in batch
         ]

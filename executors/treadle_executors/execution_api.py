@@ -101,8 +101,8 @@ class DatabaseExecution:
         """Answer a question on a connection of its own, so that it does not wait behind finishes."""
         if self._crypto is None:
             self._crypto = Crypto.of_setting(self._settings.fernet_key)
-        crypto = self._crypto
-        return self._run(lambda connection: execution.answer_request(connection, request, crypto=crypto))
+        crypto, now = self._crypto, self._clock.now()
+        return self._run(lambda connection: execution.answer_request(connection, request, crypto=crypto, now=now))
 
     def _run(self, act: Callable[[Connection], T]) -> T:
         try:

@@ -21,10 +21,11 @@ class ExecutorEvent:
     """Something that happened to an attempt outside of its own reports.
 
     ``lost``: the executor knows that the attempt will never report (its host died). ``rejected``: it could not be
-    handed over. ``reason`` is one sentence for people.
+    handed over. ``handed_back``: the executor was stopped before the attempt was over; another is to make the same try,
+    free of charge. ``reason`` is one sentence for people.
     """
 
-    kind: Literal["lost", "rejected"]
+    kind: Literal["lost", "rejected", "handed_back"]
     attempt_id: UUID
     reason: str
 
@@ -34,7 +35,7 @@ class Executor(ABC):
 
     name: str
     slots: int
-    """How many attempts it can hold at once; the scheduler never hands over more."""
+    """How many attempts it can hold at once; the scheduler never hands over more. A few callbacks come on top."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self.database = database
@@ -46,7 +47,10 @@ class Executor(ABC):
 
     @abstractmethod
     def queue(self, workloads: Iterable[Workload]) -> None:
-        """Take over attempts whose ``queued`` state is already committed. Must not block on a worker."""
+        """Take over attempts whose ``queued`` state is already committed. Must not block on a worker.
+
+        A workload with ``callback`` is run like an attempt; its reports carry the same attempt id and the ``subject``.
+        """
 
     @abstractmethod
     def events(self) -> list[ExecutorEvent]:
@@ -62,4 +66,7 @@ class Executor(ABC):
 
     @abstractmethod
     def end(self) -> None:
-        """Stop: take nothing new, let running attempts be told to end, and release every resource."""
+        """Stop: take nothing new, have running attempts ended, and release every resource.
+
+        What was not over by then is handed back: by its report, or by an event that ``events`` returns afterwards.
+        """

@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 from treadle_executors.environment import CONNECTIONS, VARIABLES, scrubbed, secrets_of
@@ -31,12 +31,15 @@ from treadle_worker.workloads import problem_of
 
 log = logging.getLogger(__name__)
 
+_STOPPED: Final = "the scheduler was stopped"
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 10.0
 _STABLE_SECONDS: Final = 30.0
 """A host that lived this long was no failed start: the next one is started without delay."""
 
 _SECONDS_BEYOND_GRACE: Final = 5.0
+_SECONDS_TO_START: Final = 30.0
+"""A host that has not said a word by then will not; later it is silent for a lease at most."""
 
 
 class LocalExecutor(Executor):
@@ -51,6 +54,8 @@ class LocalExecutor(Executor):
         self._lock = threading.Lock()
         self._held: dict[str, Workload] = {}
         self._backlog: dict[str, Workload] = {}
+        self._callbacks: set[str] = set()
+        """Those held or waiting that are callbacks, not attempts of tasks."""
         self._events: list[ExecutorEvent] = []
         self._host: HostProcess | None = None
         self._on_event: Callable[[], None] = lambda: None
@@ -83,6 +88,8 @@ class LocalExecutor(Executor):
                 problem = problem_of(workload)
                 if problem is None:
                     self._backlog[workload["attempt_id"]] = workload
+                    if "callback" in workload:
+                        self._callbacks.add(workload["attempt_id"])
                 else:
                     rejected |= self._reject(attempt_id, problem)
             self._hand_over()
@@ -103,7 +110,11 @@ class LocalExecutor(Executor):
         if self._host is None or not self._backlog:
             return
         handed: list[Workload] = []
-        while self._backlog and len(self._held) < self.slots:
+        # Callbacks take no slots of tasks, which may be held for hours. The scheduler hands few over at a time.
+        for attempt_id in self._callbacks & self._backlog.keys():
+            self._held[attempt_id] = self._backlog.pop(attempt_id)
+            handed.append(self._held[attempt_id])
+        while self._backlog and len(self._held) - len(self._callbacks) < self.slots:
             attempt_id = next(iter(self._backlog))
             workload = self._backlog.pop(attempt_id)
             self._held[attempt_id] = workload
@@ -121,7 +132,8 @@ class LocalExecutor(Executor):
     def terminate(self, attempt_id: UUID, reason: str) -> None:
         """End an attempt's processes; one that the host does not have yet is dropped."""
         with self._lock:
-            self._backlog.pop(str(attempt_id), None)
+            if self._backlog.pop(str(attempt_id), None) is not None:
+                self._callbacks.discard(str(attempt_id))
             if str(attempt_id) in self._held and self._host is not None:
                 self._host.send({"kind": "terminate", "attempt_id": str(attempt_id), "reason": reason})
 
@@ -135,10 +147,11 @@ class LocalExecutor(Executor):
         self._stopping.set()
         limit = self.settings.terminate_grace_seconds + _SECONDS_BEYOND_GRACE
         with self._lock:
+            self._events += [ExecutorEvent("handed_back", UUID(one), _STOPPED) for one in self._backlog]
             self._backlog.clear()
             host = self._host
             if host is not None:
-                host.send({"kind": "shutdown", "reason": "the scheduler was stopped"})
+                host.send({"kind": "shutdown", "reason": _STOPPED})
         if self._thread.ident is not None:
             self._thread.join(limit)
         with self._lock:
@@ -156,7 +169,7 @@ class LocalExecutor(Executor):
             reason = self._converse(host)
             code = host.end(_SECONDS_BEYOND_GRACE)
             if self._stopping.is_set():
-                self._give_up("the scheduler was stopped before the attempt was over")
+                self._give_up(_STOPPED, "handed_back")
                 return
             how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
             self._give_up(f"the runner host (pid {host.pid}) {how}{reason}")
@@ -170,13 +183,19 @@ class LocalExecutor(Executor):
 
     def _converse(self, host: HostProcess) -> str:
         """Serve one host until it is gone; return what is known about why."""
+        patience = _SECONDS_TO_START
         while True:
             try:
-                messages = host.receive()
+                messages = host.receive(patience)
             except BrokenPeer as error:
                 return f" after it sent something unreadable: {error}"
             if messages is None:
                 return ""
+            if not messages:
+                # Stopped, or hanging: what it runs is rescued when its lease is over, so it must not go on then.
+                host.kill()
+                return f" after it had said nothing for {patience:g} s"
+            patience = self.settings.lease_seconds
             self._take(host, messages)
 
     def _take(self, host: HostProcess, messages: list[Message]) -> None:
@@ -209,6 +228,7 @@ class LocalExecutor(Executor):
         with self._lock:
             for attempt_id in finished | refused:
                 self._held.pop(attempt_id, None)
+                self._callbacks.discard(attempt_id)
             self._recorder.forget(finished | refused)
             lost = [one for one in lost if one in self._held]
             self._hand_over()
@@ -216,14 +236,15 @@ class LocalExecutor(Executor):
             reason = "the attempt is no longer this host's: it was cleared, marked, or taken over"
             host.send({"kind": "terminate", "attempt_id": attempt_id, "reason": reason})
 
-    def _give_up(self, reason: str) -> None:
+    def _give_up(self, reason: str, kind: Literal["lost", "handed_back"] = "lost") -> None:
         with self._lock:
             self._host = None if not self._stopping.is_set() else self._host
             lost, self._held = list(self._held), {}
+            self._callbacks &= self._backlog.keys()
             self._recorder.forget(lost)
-            self._events += [ExecutorEvent("lost", UUID(one), reason) for one in lost]
+            self._events += [ExecutorEvent(kind, UUID(one), reason) for one in lost]
         if lost:
-            log.error("%d attempts are lost: %s", len(lost), reason)
+            log.error("%d attempts are %s: %s", len(lost), kind.replace("_", " "), reason)
         self._on_event()
 
     def _new_host(self) -> HostProcess:

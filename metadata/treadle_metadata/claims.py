@@ -39,12 +39,23 @@ _DAGS_WITH_NEW_EVENTS: Final = """
 """
 
 # The lock comes first and the count of running runs in a later statement: a count in this one would be as old as its
-# snapshot, and two schedulers could both see the last free place (cases A17, A18).
+# snapshot, and two schedulers could both see the last free place (cases A17, A18). The index dag_run_to_start is walked
+# from one DAG to the next, so that a DAG's thousands of queued runs (case A21) cost no more than one.
 _DAGS_WITH_QUEUED_RUNS: Final = """
-    SELECT dag.dag_id, dag.max_active_runs
+    WITH RECURSIVE waiting AS (
+        SELECT '' AS dag_id
+        UNION ALL
+        SELECT following.dag_id FROM waiting CROSS JOIN LATERAL (
+            SELECT dag_id FROM dag_run WHERE state = 'queued' AND dag_id > waiting.dag_id ORDER BY dag_id LIMIT 1
+        ) AS following
+    )
+    SELECT dag.dag_id, dag.max_active_runs, dag.waits_for_past
     FROM dag
     WHERE NOT dag.is_paused AND dag.is_active
-      AND dag.dag_id IN (SELECT dag_id FROM dag_run WHERE state = 'queued' AND run_after <= %(now)s)
+      AND dag.dag_id IN (
+          SELECT waiting.dag_id FROM waiting WHERE EXISTS (
+              SELECT FROM dag_run
+              WHERE dag_run.dag_id = waiting.dag_id AND state = 'queued' AND run_after <= %(now)s))
     ORDER BY dag.dag_id
     FOR NO KEY UPDATE SKIP LOCKED
 """
@@ -54,8 +65,13 @@ _QUEUED_RUNS: Final = """
     SELECT id FROM dag_run WHERE id = ANY(%(ids)s) AND state = 'queued' ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 """
 
+_RUNNING_RUNS: Final = """
+    SELECT id FROM dag_run WHERE id = ANY(%(ids)s) AND state = 'running' ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+"""
+
 _WOKEN_RUNS: Final = """
-    SELECT id, dag_id, run_id, version_id, month, run_type, started_at, logical_date, ending
+    SELECT id, dag_id, run_id, version_id, month, run_type, started_at, logical_date, ending, ending_reason,
+           evaluated_by
     FROM dag_run
     WHERE state = 'running' AND id IN (
         SELECT dag_run_id FROM run_wakeup WHERE due_at <= %(now)s ORDER BY due_at LIMIT %(wakeups)s)
@@ -95,6 +111,12 @@ _DUE_DEADLINES: Final = """
 """
 
 
+_ADMISSION: Final = """
+    SELECT pg_try_advisory_xact_lock(%(key)s), set_config('enable_sort', 'off', true),
+           set_config('enable_seqscan', 'off', true)
+"""
+
+
 def claim_due_dags(
     connection: Connection, *, now: datetime, most: int, apart: Sequence[str] = ()
 ) -> Sequence[Mapping[str, Any]]:
@@ -115,6 +137,11 @@ def claim_dags_with_queued_runs(connection: Connection, *, now: datetime) -> Seq
 def claim_queued_runs(connection: Connection, ids: Sequence[int]) -> list[int]:
     """Lock those of these runs that are queued and that nobody else holds."""
     return [row[0] for row in tuples(connection, _QUEUED_RUNS, {"ids": list(ids)})]
+
+
+def claim_running_runs(connection: Connection, ids: Sequence[int]) -> list[int]:
+    """Lock those of these runs that are running and that nobody else holds."""
+    return [row[0] for row in tuples(connection, _RUNNING_RUNS, {"ids": list(ids)})]
 
 
 def claim_woken_runs(connection: Connection, *, now: datetime, most: int) -> Sequence[Mapping[str, Any]]:
@@ -143,5 +170,9 @@ def claim_due_deadlines(connection: Connection, *, now: datetime, most: int) -> 
 
 
 def try_admission_lock(connection: Connection) -> bool:
-    """Take the admission lock until the transaction ends, if no other scheduler holds it."""
-    return bool(tuples(connection, "SELECT pg_try_advisory_xact_lock(%(key)s)", {"key": ADMISSION_LOCK})[0][0])
+    """Take the admission lock until the transaction ends, if no other scheduler holds it.
+
+    Until then the planner keeps to the order of indexes: it knows little of rows that are in a state for milliseconds,
+    and would rather sort what it believes to be one row, and is a backlog.
+    """
+    return bool(tuples(connection, _ADMISSION, {"key": ADMISSION_LOCK})[0][0])

@@ -1,31 +1,77 @@
 """Ending runs before their time: a person marks one, cancels its backfill, or its time limit is over.
 
 Everything in such a run ends with it, so that none of its tasks starts or stays undecided, and the run after it is
-told. The caller holds the runs' rows, so that no scheduler gives them further instances meanwhile.
+told. Only teardowns whose setups succeeded still run: until then the run is running, with the state that it is going
+to in its column ``ending``, so that any scheduler finishes it after a crash (case A40). The caller holds the runs'
+rows, so that no scheduler gives them further instances meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
 from sqlalchemy import Connection
 
 from treadle_metadata.connection import TERMINATE, notify
-from treadle_metadata.states import ACTIVE, RunState, TaskState
-from treadle_metadata.transitions import instances, runs
+from treadle_metadata.deciding.graph import Graph, GraphCache
+from treadle_metadata.planning import state_counts
+from treadle_metadata.statements import tuples
+from treadle_metadata.states import ACTIVE, FINISHED, RunState, TaskState
+from treadle_metadata.transitions import callbacks, instances, runs
 
 
 def end_runs(
-    connection: Connection, dag_run_ids: Sequence[int], state: RunState, *, month: date, now: datetime
-) -> None:
-    """End runs of one month in ``state``: what is under way takes it too and is stopped, what has not is skipped."""
+    connection: Connection,
+    dag_run_ids: Sequence[int],
+    state: RunState,
+    *,
+    graphs: Mapping[int, Graph] | None = None,
+    month: date,
+    now: datetime,
+    reason: str = "marked",
+    told: str | None = None,
+) -> set[int]:
+    """End runs of one month in ``state``: what is under way takes it too and is stopped, what has not is skipped.
+
+    Returns the runs that go on to their teardowns. ``graphs`` are those of the runs' versions, if they are at hand.
+    ``reason`` is what callbacks of the DAG are told. ``told`` is the error that callbacks of the tasks under way are
+    told of; without it they are not called, as with all that people mark.
+    """
     if not dag_run_ids:
-        return
-    stop_tasks(connection, dag_run_ids, TaskState(state.value), month=month, now=now)
-    runs.finish(connection, dag_run_ids, state, now=now)
-    runs.wake_following(connection, dag_run_ids, now=now)
+        return set()
+    found = tuples(connection, "SELECT id, version_id FROM dag_run WHERE id = ANY(%(ids)s)", {"ids": list(dag_run_ids)})
+    graphs = graphs or GraphCache().get(connection, {row[1] for row in found})
+    of_run = {row[0]: graphs[row[1]] for row in found}
+    counts = state_counts(connection, [run for run, graph in of_run.items() if _teardowns(graph)], month=month)
+    going_on = {run for run, states in counts.items() if _must_tear_down(of_run[run], states)}
+    over = [run for run in of_run if run not in going_on]
+    stop_tasks(connection, over, TaskState(state.value), month=month, now=now, told=told)
+    for run in sorted(going_on):
+        sparing = _teardowns(of_run[run])
+        stop_tasks(connection, [run], TaskState(state.value), sparing=sparing, month=month, now=now, told=told)
+    runs.finish(connection, over, state, now=now, reason=reason)
+    runs.wake_following(connection, over, now=now)
+    runs.let_end(connection, sorted(going_on), state, reason, now=now)
+    return going_on
+
+
+def _teardowns(graph: Graph) -> list[str]:
+    return [node.task.task_id for node in graph.nodes if node.task.is_teardown]
+
+
+def _must_tear_down(graph: Graph, states: Mapping[str, Mapping[str, int]]) -> bool:
+    """Tell whether a teardown is under way, or may have something to tear down; the scheduler decides exactly."""
+    for node in graph.nodes:
+        own = states.get(node.task.task_id, {})
+        unfinished = {state for state, count in own.items() if count and state not in FINISHED}
+        if not node.task.is_teardown or not unfinished:
+            continue
+        succeeded = any(states.get(setup, {}).get("success") for setup in node.task.setups)
+        if unfinished - {TaskState.NONE} or succeeded or not node.task.setups:
+            return True
+    return False
 
 
 def stop_tasks(
@@ -36,9 +82,17 @@ def stop_tasks(
     sparing: Sequence[str] = (),
     month: date,
     now: datetime,
+    told: str | None = None,
 ) -> None:
-    """End all that is not finished in these runs, but the tasks ``sparing``; what is under way takes ``state``."""
+    """End all that is not finished in these runs, but the tasks ``sparing``; what is under way takes ``state``.
+
+    ``told`` is the error that callbacks of the attempts under way are told of, if they are to be called.
+    """
     moved = instances.end(connection, dag_run_ids, state, sparing=sparing, month=month, now=now)
+    if told is not None:
+        error = {"kind": "terminated", "type": "TaskTerminated", "message": told}
+        ended = [row[2] for row in moved if row[3] in (TaskState.RUNNING, TaskState.RESTARTING)]
+        callbacks.tell_of_attempts(connection, ended, month=month, now=now, error=error)
     tell_workers(connection, moved)
 
 

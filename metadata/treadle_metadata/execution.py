@@ -9,18 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import Connection
 
+from treadle_metadata import callbacks
+from treadle_metadata.assets import answers, emitting
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.errors import InvalidRequestError
 from treadle_metadata.resources import delete_variable, find_connection, find_variable, set_variable
 from treadle_metadata.statements import rows
 from treadle_metadata.states import TaskState
 from treadle_metadata.transitions import attempts, runs
+from treadle_metadata.transitions import callbacks as transitions_of_callbacks
 from treadle_metadata.xcom_answers import found_xcoms
+
+CALLBACK: Final = "callback"
+"""The ``subject`` of reports and questions that are about a callback; those about attempts of tasks name none."""
+
+_TOLD: Final = (TaskState.FAILED, TaskState.UP_FOR_RETRY)
 
 Report = Mapping[str, Any]
 """One item of a batch: a StartReport, FinishReport or Heartbeat of ``treadle_worker.protocol``."""
@@ -30,9 +38,12 @@ def record_starts(
     connection: Connection, reports: Sequence[Report], *, now: datetime, lease_until: datetime
 ) -> list[dict[str, Any]]:
     """Record that attempts start, and answer which of them may run their code (StartAnswer)."""
+    of_tasks, of_callbacks = _by_kind(reports)
     accepted: set[UUID] = set()
-    for month, batch in _by_month(reports):
+    for month, batch in _by_month(of_tasks):
         accepted |= attempts.start(connection, batch, month=month, now=now, lease_until=lease_until)
+    if of_callbacks:
+        accepted |= transitions_of_callbacks.start(connection, of_callbacks, now=now, lease_until=lease_until)
     answers = []
     for report in reports:
         yes = UUID(report["attempt_id"]) in accepted
@@ -43,13 +54,16 @@ def record_starts(
 
 def record_finishes(connection: Connection, reports: Sequence[Report], *, now: datetime) -> set[str]:
     """Record how attempts ended, store what they pushed, and wake their runs; return the ids that were accepted."""
-    accepted: set[str] = set()
-    dues: dict[tuple[int, datetime], None] = {}
+    reports, of_callbacks = _by_kind(reports)
+    accepted: set[str] = callbacks.finish(connection, of_callbacks, now=now) if of_callbacks else set()
+    retries: dict[tuple[int, datetime], None] = {}
+    changed: list[tuple[int, int]] = []
+    told: list[emitting.NewEvent] = []
     for month, batch in _by_month(reports):
         moved = attempts.finish(connection, batch, month=month)
         ids = {str(row[0]) for row in moved}
-        # What an attempt pushed that was cleared meanwhile is not the result of its instance.
-        kept = {str(row[0]) for row in moved if row[3] != TaskState.NONE}
+        # What an attempt pushed that was cleared or handed back meanwhile is not the result of its instance.
+        kept = {str(row[0]) for row in moved if row[3] not in (TaskState.NONE, TaskState.SCHEDULED)}
         pushed = [
             (report["task_instance_id"], one)
             for report in batch
@@ -57,46 +71,75 @@ def record_finishes(connection: Connection, reports: Sequence[Report], *, now: d
             for one in report["xcoms"]
         ]
         attempts.push_xcoms(connection, pushed, month=month, now=now)
-        for _, _, dag_run_id, _, next_retry_at in moved:
-            dues[dag_run_id, now] = None
-            if next_retry_at is not None:
-                dues[dag_run_id, next_retry_at] = None
+        called = {report["attempt_id"] for report in batch if report.get("called_back")}
+        untold = [row[0] for row in moved if row[3] in _TOLD and str(row[0]) not in called]
+        transitions_of_callbacks.tell_of_attempts(connection, untold, month=month, now=now)
+        succeeded = {str(row[0]) for row in moved if row[3] == TaskState.SUCCESS}
+        told += [event for report in batch if report["attempt_id"] in succeeded for event in emitting.reported(report)]
+        changed += [(row[2], row[1]) for row in moved]
+        retries |= {(row[2], row[4]): None for row in moved if row[4] is not None}
         accepted |= ids
-    runs.wake(connection, list(dues))
+    emitting.emit(connection, told, now=now)
+    runs.wake_for(connection, changed, now=now)
+    runs.wake_to_retry(connection, list(retries))
     return accepted
 
 
 def record_heartbeats(connection: Connection, beats: Sequence[Report], *, lease_until: datetime) -> set[str]:
     """Renew leases; return the ids of the attempts that are still theirs. The others must end at once."""
+    of_tasks, of_callbacks = _by_kind(beats)
     ours: set[UUID] = set()
-    for month, batch in _by_month(beats):
+    for month, batch in _by_month(of_tasks):
         ours |= attempts.beat(connection, batch, month=month, lease_until=lease_until)
+    if of_callbacks:
+        ids = [one["attempt_id"] for one in of_callbacks]
+        ours |= transitions_of_callbacks.beat(connection, ids, lease_until=lease_until)
     return {str(one) for one in ours}
 
 
 def lose(connection: Connection, lost: Sequence[tuple[UUID, int, date]], reason: str, *, now: datetime) -> set[str]:
     """Charge attempts (id, instance id, month) whose worker is gone, once each (case A47); return those charged."""
+    return _end_for_worker(connection, lost, "failed", ("lost", "WorkerLost", reason), now=now)
+
+
+def hand_back(
+    connection: Connection, attempt_ids: Sequence[tuple[UUID, int, date]], reason: str, *, now: datetime
+) -> set[str]:
+    """Take attempts back from a worker that stops in order: the same try will be made again; return those taken."""
+    return _end_for_worker(connection, attempt_ids, "handed_back", ("terminated", "HandedBack", reason), now=now)
+
+
+def _end_for_worker(
+    connection: Connection,
+    attempt_ids: Sequence[tuple[UUID, int, date]],
+    outcome: str,
+    error: tuple[str, str, str],
+    *,
+    now: datetime,
+) -> set[str]:
     reports = [
         {
             "attempt_id": str(attempt_id),
             "task_instance_id": instance,
             "month": month,
-            "outcome": "failed",
+            "outcome": outcome,
             "ended_at": now,
-            "error": {"kind": "lost", "type": "WorkerLost", "message": reason},
+            "error": dict(zip(("kind", "type", "message"), error, strict=True)),
             "xcoms": [],
         }
-        for attempt_id, instance, month in lost
+        for attempt_id, instance, month in attempt_ids
     ]
     return record_finishes(connection, reports, now=now)
 
 
-def answer_request(connection: Connection, request: Report, *, crypto: Crypto) -> Any:
-    """Answer one question of a task child (``treadle_worker.protocol.Request``).
+def answer_request(connection: Connection, request: Report, *, crypto: Crypto, now: datetime) -> Any:
+    """Answer one question of a task child or callback (``treadle_worker.protocol.Request``).
 
     Raises:
         InvalidRequestError: the attempt is over, or the question is unknown.
     """
+    if request["op"] == "take_callbacks":
+        return transitions_of_callbacks.take_for_attempt(connection, request, now=now)
     run = _run_of(connection, request)
     args = request["args"]
     match request["op"]:
@@ -112,11 +155,18 @@ def answer_request(connection: Connection, request: Report, *, crypto: Crypto) -
             return find_connection(connection, args["conn_id"], crypto=crypto)
         case "get_previous_success":
             return _previous_success(connection, run)
+        case "get_asset" | "get_asset_events" | "get_triggering_asset_events" as op:
+            return answers.answer(connection, op, args, run)
         case other:
             raise InvalidRequestError(f"a task asked for {other!r}, which this server does not know")
 
 
 def _run_of(connection: Connection, request: Report) -> Mapping[str, Any]:
+    if request.get("subject") == CALLBACK:
+        of_callback = callbacks.run_of(connection, request["attempt_id"])
+        if of_callback is None:
+            raise InvalidRequestError(f"the callback of attempt {request['attempt_id']} is over; it may not ask")
+        return of_callback
     found = rows(
         connection,
         """
@@ -145,6 +195,14 @@ def _previous_success(connection: Connection, run: Mapping[str, Any]) -> dict[st
     )
     values = list(found[0].values()) if found else [None] * 4
     return {name: value and value.isoformat() for name, value in zip(names, values, strict=True)}
+
+
+def _by_kind(reports: Sequence[Report]) -> tuple[Sequence[Report], Sequence[Report]]:
+    """Return what is about attempts of tasks, and what is about callbacks."""
+    of_callbacks = [report for report in reports if report.get("subject") == CALLBACK]
+    if not of_callbacks:
+        return reports, of_callbacks
+    return [report for report in reports if report.get("subject") != CALLBACK], of_callbacks
 
 
 def _by_month(reports: Sequence[Report]) -> list[tuple[date, list[Report]]]:

@@ -11,40 +11,15 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from treadle_scheduler.beat import BEAT, WOKEN_BY
 from treadle_scheduler.context import Context, Done, Duty
-from treadle_scheduler.duties.advance_runs import advance_runs
-from treadle_scheduler.duties.collect_reports import collect_reports
-from treadle_scheduler.duties.complete_backfills import complete_backfills
+from treadle_scheduler.duties.create_asset_runs import create_asset_runs
 from treadle_scheduler.duties.create_runs import create_runs
 from treadle_scheduler.duties.hand_over import hand_over
-from treadle_scheduler.duties.make_partitions import make_partitions
-from treadle_scheduler.duties.queue_tasks import queue_tasks
-from treadle_scheduler.duties.rescue_lost import rescue_lost
-from treadle_scheduler.duties.start_runs import start_runs
 from treadle_scheduler.faults import OUTAGE, DatabaseOutage, run_duty
 from treadle_scheduler.waking import Call, Pace, Scope
 
 log = logging.getLogger(__name__)
-
-BEAT: Sequence[Duty] = (
-    make_partitions,
-    collect_reports,
-    create_runs,
-    start_runs,
-    advance_runs,
-    queue_tasks,
-    hand_over,
-    rescue_lost,
-    complete_backfills,
-)
-
-WOKEN_BY: dict[Duty, Scope] = {
-    collect_reports: Scope.TASKS,
-    start_runs: Scope.RUNS,
-    advance_runs: Scope.TASKS,
-    queue_tasks: Scope.TASKS,
-}
-"""The narrowest call that runs a duty at once. The others run when everything is to be looked at, or in their time."""
 
 
 class Loop:
@@ -89,9 +64,9 @@ class Loop:
                 done = run_duty(duty, self.context)
                 self._note(duty, done)
                 if done.count:
-                    scope = max(scope, Scope.RUNS if duty is create_runs else Scope.TASKS)
+                    scope = max(scope, Scope.RUNS if duty in (create_runs, create_asset_runs) else Scope.TASKS)
                 if done.again:
-                    self._call.widen(Scope.EVERYTHING if duty is create_runs else Scope.RUNS)
+                    self._call.widen(Scope.EVERYTHING if duty in (create_runs, create_asset_runs) else Scope.RUNS)
         now = self.context.clock.now()
         return max(timedelta(0), min(self._due.values(), default=now) - now)
 

@@ -1,7 +1,7 @@
 """The end of runs that took longer than their ``dagrun_timeout``.
 
 The run fails; what has not started is skipped, what is running fails and its processes are ended at once, so that the
-next run can start (case A49).
+next run can start (case A49). Teardowns whose setups succeeded still run first (case A40).
 """
 
 from __future__ import annotations
@@ -28,11 +28,24 @@ def end_overdue(
     month: date,
     now: datetime,
 ) -> list[Mapping[str, Any]]:
-    """End the runs whose time is over; return the others."""
-    overdue = {run["id"] for run in woken if _is_overdue(run, graphs[run["version_id"]], now)}
-    if overdue:
-        end_runs(connection, sorted(overdue), RunState.FAILED, month=month, now=now)
-    return [run for run in woken if run["id"] not in overdue]
+    """End the runs whose time is over; return the others, and those that go on to their teardowns."""
+    overdue = {run["id"] for run in woken if not run["ending"] and _is_overdue(run, graphs[run["version_id"]], now)}
+    if not overdue:
+        return list(woken)
+    told, reason = "its run took longer than its dagrun_timeout", "timed_out"
+    going_on = end_runs(
+        connection,
+        sorted(overdue),
+        RunState.FAILED,
+        graphs=graphs,
+        month=month,
+        now=now,
+        reason=reason,
+        told=told,
+    )
+    left = [run for run in woken if run["id"] not in overdue - going_on]
+    now_ending = {"ending": RunState.FAILED.value, "ending_reason": reason}
+    return [dict(run) | now_ending if run["id"] in going_on else run for run in left]
 
 
 def _is_overdue(run: Mapping[str, Any], graph: Graph, now: datetime) -> bool:

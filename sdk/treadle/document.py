@@ -91,6 +91,10 @@ class ScheduleDocument:
     """Of ``custom``: whether its runs repeat, so that a backfill has a meaning."""
     condition: AssetCondition | None = None
     """The assets whose events make runs, besides what the clock makes."""
+    partitions: str = ""
+    """Of a condition: how events' keys become the keys of runs (``treadle.partition_documents``); empty: by none."""
+    partition_key_format: str = ""
+    """Of ``cron``: the format of ``strftime`` that makes a run's partition key of its time; empty: it has none."""
 
 
 @dataclass(frozen=True, slots=True)

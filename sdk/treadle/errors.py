@@ -26,6 +26,7 @@ TreadleError
 ├── InvalidSchedule             the text or the numbers of a schedule make no timetable; also a ValueError
 ├── UnknownTriggerRule          a trigger rule that does not exist; also a ValueError
 ├── SourceFileError             a test's file of connections or variables cannot be used; also a ValueError
+├── AttemptLost                 what callbacks are told of an attempt that was killed or lost with its worker
 ├── DagTestFailed               a run of dag.test() failed and was asked to raise; also an AssertionError
 └── TaskEnd                     raised by a task's own code to end its attempt in a certain state
     ├── SkipTask                ... as skipped
@@ -301,6 +302,10 @@ class SourceFileError(TreadleError, ValueError):
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"file {shown(path)} of connections or variables cannot be used: {reason}")
+
+
+class AttemptLost(TreadleError):
+    """An attempt was killed or lost with its worker; callbacks find it as ``exception`` in their context (case A47)."""
 
 
 class DagTestFailed(TreadleError, AssertionError):

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from treadle.errors import TaskNotFoundError
 from treadle.runtime.masking import MASKER
+from treadle.runtime.run_callback import run_callback
 from treadle.runtime.run_task import Limits, run_attempt
 from treadle.runtime.supervisor import AttemptResult
 from treadle_worker.child_supervisor import ChildSupervisor
@@ -103,6 +104,8 @@ def _attempt(stream: FrameStream, order: Message, find_dags: FindDags) -> Attemp
     supervisor = ChildSupervisor(stream, workload)
     try:
         dag = pick_dag(find_dags(workload["file"]), workload["dag_id"], workload["file"])
+        if "callback" in workload:
+            return run_callback(dag, workload, supervisor, Limits(**order["limits"]))
         return run_attempt(dag, workload["task_id"], workload, supervisor, Limits(**order["limits"]))
     except DagFileError as error:
         return _failure("import", error)

@@ -21,13 +21,23 @@ from treadle_worker.event_loop import EventLoop
 from treadle_worker.frames import Message
 from treadle_worker.leases import Leases
 from treadle_worker.link import Link
-from treadle_worker.outcomes import Cause, Exit, Place, error_of, report_of_child, report_of_error, report_of_exit
+from treadle_worker.outcomes import (
+    Cause,
+    Exit,
+    Place,
+    error_of,
+    handed_back,
+    report_of_child,
+    report_of_error,
+    report_of_exit,
+)
 from treadle_worker.outgoing import Outgoing
 from treadle_worker.protocol import ErrorKind, FinishReport, Workload
 from treadle_worker.runner import Runner
 from treadle_worker.system import adopt_orphans, hide_memory
 from treadle_worker.task_log import TaskLog, timestamp
 from treadle_worker.template_pool import TemplatePool
+from treadle_worker.workloads import subject_of
 
 _IDLE_SECONDS: Final = 10.0
 _SECONDS_AFTER_GRACE: Final = 1.0
@@ -74,7 +84,7 @@ class Host:
             case "terminate":
                 self._terminate(message["attempt_id"], message["reason"])
             case "shutdown":
-                self._stop(message["reason"])
+                self._stop(message["reason"], Cause.HANDED_BACK)
 
     def _take(self, workload: Workload) -> None:
         """Begin an attempt: its start is reported while its child is forked. A known id changes nothing."""
@@ -93,6 +103,7 @@ class Host:
                 "month": workload["month"],
                 "hostname": config.hostname,
                 "started_at": attempt.started_at,
+                "subject": subject_of(workload),
             }
         )
         self._pool.place(attempt)
@@ -180,6 +191,8 @@ class Host:
         self._report(attempt, report)
 
     def _report(self, attempt: Attempt, report: FinishReport) -> None:
+        if attempt.cause is Cause.HANDED_BACK and "callback" not in attempt.workload:
+            report = handed_back(report, attempt.reason)
         attempt.cancel_timers()
         if self._attempts.pop(attempt.id, None) is None:
             return
@@ -196,6 +209,10 @@ class Host:
 
     def asked(self, runner: Runner, attempt: Attempt, message: Message) -> None:
         """The child asks something for ``attempt``; the executor answers."""
+        if attempt.cause is Cause.HANDED_BACK and message.get("op") == "take_callbacks":
+            # It did not fail, so there is nobody to call back.
+            runner.reply({"kind": "reply", "id": message.get("id"), "result": False})
+            return
         self._last_question += 1
         self._questions[self._last_question] = (runner, attempt, message)
         self._outgoing.send(
@@ -207,6 +224,7 @@ class Host:
                 "month": attempt.workload["month"],
                 "op": message.get("op"),
                 "args": message.get("args"),
+                "subject": subject_of(attempt.workload),
             }
         )
 
@@ -225,8 +243,10 @@ class Host:
                     "task_instance_id": attempt.workload["task_instance_id"],
                     "month": attempt.workload["month"],
                     "asked_at": self._loop.now(),
+                    "subject": subject_of(attempt.workload),
                 }
             )
+        self._outgoing.send({"kind": "alive"})
         self._pool.tidy(_IDLE_SECONDS)
         self._loop.later(self._config.renewal_seconds, self._beat)
 
@@ -237,13 +257,13 @@ class Host:
             self._pool.kill_all()
             self._loop.stop()
 
-    def _stop(self, reason: str) -> None:
+    def _stop(self, reason: str, cause: Cause = Cause.TERMINATED) -> None:
         """Take nothing more, end all attempts, and leave when they are over, or killed after the grace."""
         if self._stopping:
             return
         self._stopping = True
         for attempt in list(self._attempts.values()):
-            self._end(attempt, Cause.TERMINATED, reason, self.grace_seconds)
+            self._end(attempt, cause, reason, self.grace_seconds)
         self._pool.tidy(-1.0)
         self._loop.later(self.grace_seconds + _SECONDS_AFTER_GRACE, self._loop.stop)
 

@@ -13,14 +13,25 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeVar, cast, get_args
 
-from treadle_worker.protocol import AttemptError, ErrorKind, FinishReport, Outcome, PushedXCom, Workload
+from treadle_worker.protocol import (
+    AttemptError,
+    EmittedAssetEvent,
+    ErrorKind,
+    FinishReport,
+    Outcome,
+    PushedXCom,
+    Workload,
+)
+from treadle_worker.workloads import subject_of
 
 T = TypeVar("T")
 
-OUTCOMES: Final = frozenset(get_args(Outcome))
+OUTCOMES: Final = frozenset(get_args(Outcome)) - {"handed_back"}
+"""What a task child may report."""
 ERROR_KINDS: Final = frozenset(get_args(ErrorKind))
 _LARGEST_NUMBER: Final = 2**53
 _LONGEST_MESSAGE: Final = 16 * 1024
+_LONGEST_REASON: Final = 500
 _LONGEST_TRACEBACK: Final = 256 * 1024
 
 
@@ -32,6 +43,8 @@ class Cause(StrEnum):
     TIMEOUT = "timeout"
     DISCONNECTED = "disconnected"
     LOST = "lost"
+    HANDED_BACK = "handed_back"
+    """Ended, since this host was told to stop: the server will have it run elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +79,9 @@ def report_of_child(workload: Workload, place: Place, message: Mapping[str, Any]
     report["cpu_seconds"] = _number(message.get("cpu_seconds"), float)
     report["peak_rss_bytes"] = _number(message.get("peak_rss_bytes"), int)
     report["retry_delay_seconds"] = _number(message.get("retry_delay_seconds"), float)
+    report["called_back"] = message.get("called_back") is True
     report["xcoms"] = _xcoms(message.get("xcoms"))
+    report["asset_events"] = [cast("EmittedAssetEvent", one) for one in _dicts(message.get("asset_events"))]
     report["rendered_fields"] = _only(message.get("rendered_fields"), dict)
     report["rendered_map_index"] = _only(message.get("rendered_map_index"), str)
     return report
@@ -89,6 +104,14 @@ def report_of_error(workload: Workload, place: Place, error: AttemptError) -> Fi
     return _report(workload, place, "failed", error)
 
 
+def handed_back(report: FinishReport, reason: str) -> FinishReport:
+    """Return a report as one of an attempt that was handed back, unless it had come to its end all the same."""
+    if report["outcome"] in ("success", "skipped"):
+        return report
+    error = error_of("terminated", "HandedBack", f"the attempt was handed back and will be made again: {reason}")
+    return {**report, "outcome": "handed_back", "error": error, "xcoms": [], "asset_events": []}
+
+
 def error_of(kind: ErrorKind, name: str, message: str, traceback: str | None = None) -> AttemptError:
     """Return an error with its texts cut to what the server stores."""
     error: AttemptError = {"kind": kind, "type": name, "message": message[:_LONGEST_MESSAGE]}
@@ -101,7 +124,7 @@ _error = error_of
 
 
 def _error_of_exit(end: Exit, cause: Cause, reason: str) -> AttemptError:
-    if cause is Cause.TERMINATED:
+    if cause in (Cause.TERMINATED, Cause.HANDED_BACK):
         return _error("terminated", "Terminated", f"the attempt was ended: {reason}")
     if cause is Cause.TIMEOUT:
         return _error("timeout", "TaskTimeout", reason)
@@ -137,16 +160,24 @@ def _checked_error(error: Any) -> AttemptError:
     if not isinstance(error, Mapping):
         return _error("protocol", "BadReport", f"the task process reported an error that is no object: {error!r}")
     kind = error.get("kind")
-    return _error(
+    checked = _error(
         cast("ErrorKind", kind) if kind in ERROR_KINDS else "exception",
         str(error.get("type", "Exception")),
         str(error.get("message", "")),
         _only(error.get("traceback"), str),
     )
+    for name in ("retry_action", "retry_reason"):
+        if isinstance(error.get(name), str):
+            checked[name] = error[name][:_LONGEST_REASON]
+    return checked
 
 
 def _xcoms(value: Any) -> list[PushedXCom]:
-    return [cast("PushedXCom", one) for one in _only(value, list) or [] if isinstance(one, dict)]
+    return [cast("PushedXCom", one) for one in _dicts(value)]
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [one for one in _only(value, list) or [] if isinstance(one, dict)]
 
 
 def _number(value: Any, kind: type) -> Any:
@@ -175,7 +206,10 @@ def _report(workload: Workload, place: Place, outcome: Outcome, error: AttemptEr
         "cpu_seconds": None,
         "error": error,
         "xcoms": [],
+        "asset_events": [],
         "rendered_fields": None,
         "rendered_map_index": None,
         "retry_delay_seconds": None,
+        "called_back": False,
+        "subject": subject_of(workload),
     }

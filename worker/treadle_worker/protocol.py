@@ -2,10 +2,10 @@
 
 Every message is one frame: four bytes of big-endian length, then UTF-8 JSON. All messages are dicts with a ``kind``.
 The executor sends *orders* to the host: ``run`` (``workloads``), ``answers``, ``renewed`` (``items`` each), ``reply``,
-``terminate`` (``attempt_id``, ``reason``), ``shutdown`` (``reason``); the host sends *reports*: ``hello``, ``starts``,
-``finishes``, ``heartbeats`` (``items`` each), ``request``. Starts, finishes and heartbeats are lists: whatever gathered
-while the last frame was being written goes into the next, and nothing ever waits to fill one (design section 3.5).
-Each item names its attempt; anything that names an older attempt is refused by the server.
+``terminate`` (``attempt_id``, ``reason``), ``shutdown`` (``reason``); the host sends *reports*: ``hello``, ``alive``
+(each renewal), ``starts``, ``finishes``, ``heartbeats`` (``items`` each), ``request``. Starts, finishes and heartbeats
+are lists: whatever gathered while the last frame was being written goes into the next, and nothing ever waits to fill
+one (design section 3.5). Each item names its attempt; anything that names an older attempt is refused by the server.
 """
 
 from __future__ import annotations
@@ -15,12 +15,19 @@ from typing import Any, Final, Literal, NotRequired, TypedDict
 MAX_FRAME: Final = 256 * 1024 * 1024
 """Bytes; a longer frame is a broken peer."""
 
-Outcome = Literal["success", "failed", "failed_without_retry", "skipped"]
-"""How an attempt ended. ``failed`` may be retried; the server decides, the worker only reports."""
+Outcome = Literal["success", "failed", "failed_without_retry", "skipped", "handed_back"]
+"""How an attempt ended. ``failed`` may be retried; the server decides, the worker only reports.
+
+``handed_back``: its worker was stopped in order and ended it; the same try is made again.
+"""
 
 ErrorKind = Literal[
     "exception", "exit", "signal", "timeout", "out_of_memory", "terminated", "lost", "import", "protocol"
 ]
+
+
+Subject = Literal["task", "callback"]
+"""What a report or question is about; where it is missing, an attempt of a task."""
 
 
 class RunFacts(TypedDict):
@@ -36,10 +43,26 @@ class RunFacts(TypedDict):
     conf: dict[str, Any]
     triggered_by: str
     clear_number: int
+    partition_key: NotRequired[str | None]
+    partition_date: NotRequired[str | None]
+
+
+class CallbackFacts(TypedDict):
+    """Which callback to call: of which event, and what the event was like (``treadle.runtime.run_callback``)."""
+
+    id: int
+    event: str
+    position: int | None
+    facts: dict[str, Any]
+    limit: float
 
 
 class Workload(TypedDict):
-    """One attempt to run. ``file`` is relative to the dags folder, ``log_path`` to the logs folder."""
+    """One attempt to run. ``file`` is relative to the dags folder, ``log_path`` to the logs folder.
+
+    With ``callback`` it is no attempt of a task: ``task_id`` and the rest name the instance that the callback is about,
+    and are empty if it is about none. Its reports carry ``subject``: ``callback``.
+    """
 
     attempt_id: str
     task_instance_id: int
@@ -59,6 +82,7 @@ class Workload(TypedDict):
     executor_config: dict[str, Any]
     log_path: str
     expand_index: NotRequired[list[int]]
+    callback: NotRequired[CallbackFacts]
     run: RunFacts
 
 
@@ -69,6 +93,8 @@ class AttemptError(TypedDict):
     type: str
     message: str
     traceback: NotRequired[str]
+    retry_action: NotRequired[str]
+    retry_reason: NotRequired[str]
 
 
 class PushedXCom(TypedDict):
@@ -79,6 +105,21 @@ class PushedXCom(TypedDict):
     length: int | None
 
 
+class EmittedAssetEvent(TypedDict):
+    """One update of an asset that an attempt tells of; an asset that nobody knows yet is made of it.
+
+    At least one of ``name`` and ``uri`` is there; ``uri`` alone means every asset of that address.
+    """
+
+    name: NotRequired[str]
+    uri: NotRequired[str]
+    group: NotRequired[str]
+    asset_extra: NotRequired[dict[str, Any]]
+    extra: dict[str, Any]
+    aliases: list[str]
+    partition_key: str | None
+
+
 class StartReport(TypedDict):
     """The attempt is about to run user code; it waits for the answer."""
 
@@ -87,6 +128,7 @@ class StartReport(TypedDict):
     month: str
     hostname: str
     started_at: str
+    subject: NotRequired[Subject]
 
 
 class StartAnswer(TypedDict):
@@ -98,7 +140,7 @@ class StartAnswer(TypedDict):
 
 
 class FinishReport(TypedDict):
-    """The attempt is over. The server stores XComs, error and state in one transaction."""
+    """The attempt is over. The server stores XComs, asset events, error and state in one transaction."""
 
     attempt_id: str
     task_instance_id: int
@@ -114,9 +156,12 @@ class FinishReport(TypedDict):
     cpu_seconds: float | None
     error: AttemptError | None
     xcoms: list[PushedXCom]
+    asset_events: list[EmittedAssetEvent]
     rendered_fields: dict[str, Any] | None
     rendered_map_index: str | None
     retry_delay_seconds: float | None
+    called_back: bool
+    subject: NotRequired[Subject]
 
 
 class Heartbeat(TypedDict):
@@ -126,6 +171,7 @@ class Heartbeat(TypedDict):
     task_instance_id: int
     month: str
     asked_at: float
+    subject: NotRequired[Subject]
 
 
 class Request(TypedDict):
@@ -134,7 +180,10 @@ class Request(TypedDict):
     ``op`` and ``args``: ``get_xcoms`` {"items": [{"task_id", "key", "map_indexes": list | None, "run_id": str | None,
     "dag_id": str | None, "offset": int, "limit": int | None, "item": int | None, "ask": str}]}, the last four as in
     ``treadle.runtime.supervisor.XComQuestion``, each may be missing; ``get_variable`` {"key"}; ``set_variable`` {"key",
-    "value", "description"}; ``delete_variable`` {"key"}; ``get_connection`` {"conn_id"}; ``get_previous_success`` {}.
+    "value", "description"}; ``delete_variable`` {"key"}; ``get_connection`` {"conn_id"}; ``get_previous_success`` {};
+    ``take_callbacks`` {};
+    ``get_asset`` {"kind", "name"}; ``get_asset_events`` {"kind", "name", "after", "before", "limit", "ascending"};
+    ``get_triggering_asset_events`` {}.
     A reply carries ``result``, or ``error`` with one sentence.
     """
 
@@ -144,3 +193,4 @@ class Request(TypedDict):
     month: str
     op: str
     args: dict[str, Any]
+    subject: NotRequired[Subject]

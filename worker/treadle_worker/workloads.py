@@ -6,13 +6,21 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final
 
+from treadle_worker.protocol import Subject
+
 _TEXTS: Final = ("attempt_id", "month", "dag_id", "task_id", "file", "file_hash", "isolation", "log_path")
+_TEXTS_OF_CALLBACK: Final = tuple(name for name in _TEXTS if name != "task_id")
 _NUMBERS: Final = ("task_instance_id", "map_index", "try_number")
+
+
+def subject_of(workload: Mapping[str, Any]) -> Subject:
+    """Return what the reports of ``workload`` are about."""
+    return "callback" if "callback" in workload else "task"
 
 
 def problem_of(workload: Mapping[str, Any]) -> str | None:
     """Return why ``workload`` cannot run, as one sentence, or None."""
-    for name in _TEXTS:
+    for name in _TEXTS if "callback" not in workload else _TEXTS_OF_CALLBACK:
         if not isinstance(workload.get(name), str) or not workload[name]:
             return f"the workload has no usable {name}: expected a text, found {workload.get(name)!r}"
     for name in _NUMBERS:

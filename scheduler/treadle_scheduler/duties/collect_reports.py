@@ -1,6 +1,7 @@
-"""Take what executors know of attempts that will never report: lost with their host, or rejected.
+"""Take what executors know of attempts that will never report: lost with their host, rejected, or handed back.
 
-One that ran, or that nobody can run, is charged; one that was lost before it started goes back, free of charge.
+One that was lost while it ran, or that nobody can run, is charged; one that had not started, or that is handed back by
+an executor that was stopped, goes back free of charge. Called in each beat, and once more when the scheduler stops.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from treadle_executors.executor import ExecutorEvent
-from treadle_metadata import admission, execution
+from treadle_metadata import admission, callbacks, execution
 from treadle_metadata.states import TaskState
 from treadle_metadata.transitions import attempts
 from treadle_scheduler.context import Context, Done
 
 
 def collect_reports(context: Context) -> Done:
-    """Charge or take back the attempts that executors report as lost or rejected."""
+    """Charge or take back the attempts that executors report as lost, rejected or handed back."""
     events = [event for executor in context.executors.values() for event in executor.events()]
     if events:
         context.database.run(lambda connection: _settle(connection, context, events))
@@ -28,14 +29,22 @@ def collect_reports(context: Context) -> Done:
 
 def _settle(connection: Connection, context: Context, events: Sequence[ExecutorEvent]) -> None:
     places = admission.places_of(connection, [event.attempt_id for event in events])
-    charged: dict[str, list[tuple[UUID, int, date]]] = {}
+    over: dict[tuple[str, str], list[tuple[UUID, int, date]]] = {}
     for event in events:
         if event.attempt_id not in places:
             continue
         instance, month, state = places[event.attempt_id]
-        if event.kind == "lost" and state == TaskState.QUEUED:
+        if event.kind != "rejected" and state == TaskState.QUEUED:
             attempts.take_back(connection, [instance], [event.attempt_id], month=month)
         else:
-            charged.setdefault(event.reason, []).append((event.attempt_id, instance, month))
-    for reason, lost in charged.items():
-        execution.lose(connection, lost, reason, now=context.clock.now())
+            over.setdefault((event.kind, event.reason), []).append((event.attempt_id, instance, month))
+    of_callbacks: dict[tuple[str, str], list[UUID]] = {}
+    for event in events:
+        if event.attempt_id not in places:
+            of_callbacks.setdefault((event.kind, event.reason), []).append(event.attempt_id)
+    for (kind, reason), attempt_ids in of_callbacks.items():
+        end = callbacks.refuse if kind == "rejected" else callbacks.lose
+        end(connection, attempt_ids, reason, now=context.clock.now())
+    for (kind, reason), lost in over.items():
+        end_attempts = execution.hand_back if kind == "handed_back" else execution.lose
+        end_attempts(connection, lost, reason, now=context.clock.now())

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle_metadata import claims, execution
+from treadle_metadata import callbacks, claims, execution
 from treadle_metadata.transitions import attempts
 from treadle_scheduler.context import Context, Done
 
@@ -32,6 +32,7 @@ def rescue_lost(context: Context) -> Done:
         reason = f"no heartbeat for {context.settings.lease_seconds:g} s: its worker, host or scheduler is gone"
         lost = [(one["attempt_id"], one["id"], one["month"]) for one in started]
         execution.lose(connection, lost, reason, now=now)
+        callbacks.rescue(connection, reason, now=now)
         _take_back(connection, [one for one in expired if one["state"] == "queued"])
         full = len(expired) == BATCH
         # The rescued may be tried again at once; more than a batch of them are rescued in the next beat.

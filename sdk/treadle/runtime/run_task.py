@@ -9,6 +9,7 @@ nothing is stored before that is handed back, so a crash leaves no half of an at
 from __future__ import annotations
 
 import copy
+import importlib
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,8 +17,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from treadle.errors import TaskEnd
+from treadle.errors import TaskEnd, TaskTerminated
 from treadle.runtime import current, masking
+from treadle.runtime.calling import call_with_context
 from treadle.runtime.context import Context, Facts
 from treadle.runtime.interruptions import call_on_kill, terminable, time_limit
 from treadle.runtime.outcomes import SUCCESS, Ending, ending_of, traceback_of
@@ -86,7 +88,13 @@ class Attempt:
         dag_run = DagRun(dag.dag_id, workload["run"])
         self._ti = TaskInstance(dag, self._defined, dag_run, workload, supervisor, xcom_max_bytes=limits.xcom_max_bytes)
         self._context = Context(Facts(dag, self._ti, dag_run, supervisor, test_mode))
-        self._results = Results(supervisor, lambda: self._context["params"])
+        self._results = Results(
+            supervisor,
+            lambda: self._context["params"],
+            self._defined.mapped_group,
+            workload["map_index"],
+            workload.get("expand_index"),
+        )
         self._renderer = self._renderer_of(self._defined)
         self._result = AttemptResult(outcome="failed")
 
@@ -122,6 +130,8 @@ class Attempt:
             task.post_execute_hook(self._context, value)
         task.post_execute(self._context, value)
         self._push(task, value)
+        if task.outlets:
+            self._result.asset_events = self._context["outlet_events"].reported()
 
     def _prepare(self) -> BaseOperator:
         """Return this attempt's operator, its arguments filled in: a copy, so that the next try starts afresh."""
@@ -141,7 +151,7 @@ class Attempt:
     def _unmapped(self, mapped: Any) -> BaseOperator:
         indexes = self._workload.get("expand_index")
         if indexes is None:
-            indexes = self._results.indexes_of(mapped, self._ti.map_index)
+            indexes = self._results.indexes_of(mapped.expand_input, self._ti.map_index)
         self._results.fetch_items(mapped, indexes)
         task: BaseOperator = mapped.unmap(mapped.expand_input.values_at(indexes, self._results))
         self._renderer = self._renderer_of(task)
@@ -180,8 +190,20 @@ class Attempt:
             log.error("The task failed: %s", traceback_of(raised))
         return ending
 
+    def _retried(self, ending: Ending) -> Ending:
+        """Return the ending that the task's retry policy makes of one that has tries left."""
+        policy = self._ti.task.retry_policy
+        if policy is None or self._callback_name(ending.outcome) != "on_retry_callback":
+            return ending
+        # Loaded on need: few tasks have a policy, and few attempts fail.
+        decided = importlib.import_module("treadle.runtime.retrying").decided
+        ending, delay = decided(ending, policy, self._context["exception"], self._ti, self._context)
+        self._result.retry_delay_seconds = delay
+        return ending
+
     def _finish(self, ending: Ending) -> None:
         result = self._result
+        ending = self._retried(ending)
         result.outcome, result.error, result.exit_code = ending.outcome, ending.error, ending.exit_code
         result.xcoms = self._ti.pushed()
         self._render_map_index(final=True)
@@ -189,7 +211,7 @@ class Attempt:
         self._ti.state = {"on_success_callback": "success", "on_skipped_callback": "skipped"}.get(
             name, "up_for_retry" if name == "on_retry_callback" else "failed"
         )
-        self._call_back(name, getattr(self._ti.task, name))
+        self._call_back_once(name, getattr(self._ti.task, name))
 
     def _callback_name(self, outcome: str) -> str:
         if outcome == "success":
@@ -199,11 +221,25 @@ class Attempt:
         may_retry = outcome == "failed" and self._ti.try_number <= self._ti.max_tries
         return "on_retry_callback" if may_retry else "on_failure_callback"
 
+    def _call_back_once(self, name: str, callbacks: Sequence[Callable[[Any], Any]]) -> None:
+        """Call the callbacks of the attempt's end, unless the server has taken them on: it was ended from outside."""
+        try:
+            self._result.called_back = not callbacks or self._supervisor.take_callbacks()
+        except Exception as error:
+            # The server, which learns that they were not called, sees to them.
+            log.error("%s is left to the server: %s", name, error)
+            return
+        if self._result.called_back:
+            self._call_back(name, callbacks)
+
     def _call_back(self, name: str, callbacks: Sequence[Callable[[Any], Any]]) -> None:
         for callback in callbacks:
             try:
-                callback(self._context)
-            except Exception:
+                call_with_context(callback, self._context)
+            except TaskTerminated:
+                log.error("%s was told to stop", name)
+                return
+            except (Exception, SystemExit):
                 log.exception("%s failed; the task's state is not changed by it", name)
 
     def _render_map_index(self, *, final: bool) -> None:

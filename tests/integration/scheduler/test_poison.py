@@ -16,9 +16,9 @@ from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
+from treadle_scheduler.beat import BEAT
 from treadle_scheduler.context import Context, Done
-from treadle_scheduler.expansion import MOST_INSTANCES
-from treadle_scheduler.loop import BEAT, Loop
+from treadle_scheduler.loop import Loop
 
 
 @pytest.fixture
@@ -68,14 +68,17 @@ def test_an_unknown_executor_fails_its_task_with_the_names_of_those_there_are(sc
 
 
 def test_a_mapping_over_more_than_anybody_can_run_fails_and_says_so(scheduler: TestScheduler) -> None:
-    arguments = (ExpandArgument("x", length=MOST_INSTANCES), ExpandArgument("y", length=2))
+    arguments = (ExpandArgument("x", length=65_536), ExpandArgument("y", length=2))
     scheduler.install(a_dag("d", TaskDocument("each", expand=ExpandDocument("product", arguments))))
     run_id = scheduler.trigger("d")
     scheduler.beats()
     assert scheduler.task_states(run_id) == {"each": "failed"}
     with scheduler.database.begin() as connection:
         (each,) = rows(connection, "SELECT waiting_for FROM task_instance")
-    assert each["waiting_for"] == "cannot expand 'each' to 131072 instances, the most is 65536"
+    assert each["waiting_for"] == (
+        "cannot expand 'each' to 131072 instances: the setting max_map_length allows 65536; "
+        "raise it, or let each instance handle several items"
+    )
 
 
 @pytest.mark.parametrize("delay", [1e300, float("nan"), -5.0])

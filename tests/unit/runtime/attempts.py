@@ -21,6 +21,8 @@ class Answers:
         self.previous: dict[str, str | None] = resources.get("previous", {})
         self.asked: list[list[XComQuestion]] = []
         self.asked_previous = 0
+        self.asked_callbacks = 0
+        self.may_call_back = True
 
     def get_xcoms(self, questions: Sequence[XComQuestion]) -> list[list[XComFound]]:
         self.asked.append(list(questions))
@@ -55,6 +57,10 @@ class Answers:
 
     def get_connection(self, conn_id: str) -> dict[str, Any] | None:
         return self.connections.get(conn_id)
+
+    def take_callbacks(self) -> bool:
+        self.asked_callbacks += 1
+        return self.may_call_back
 
     def get_previous_success(self) -> dict[str, str | None]:
         self.asked_previous += 1

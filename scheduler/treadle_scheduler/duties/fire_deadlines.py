@@ -1,0 +1,18 @@
+"""Fire the deadlines that runs have missed: each once, whichever scheduler claims it (case A57).
+
+Firing writes the callback's row in the transaction that marks the deadline missed; ``run_callbacks`` hands it over. A
+crash before the commit leaves the deadline for whoever looks next.
+"""
+
+from __future__ import annotations
+
+from treadle_metadata import deadlines
+from treadle_scheduler.context import Context, Done
+
+
+def fire_deadlines(context: Context) -> Done:
+    """Fire a batch of missed deadlines, and look again when the next one is due."""
+    now = context.clock.now()
+    fired = context.database.run(lambda connection: deadlines.fire(connection, now=now))
+    due_at = context.database.run(deadlines.next_due)
+    return Done(fired, due_at, again=fired == deadlines.BATCH)
