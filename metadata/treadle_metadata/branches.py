@@ -7,38 +7,62 @@ skipped again, and clearing the branch forgets them.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Any
 
 from sqlalchemy import Connection
 
 from treadle.document import SKIPPED_TASKS
-from treadle_metadata.deciding.graph import Graph
+from treadle_metadata.deciding.snapshot import Snapshot
 from treadle_metadata.statements import tuples
 
+Named = tuple[str, int, list[str]]
+"""A branch, its map index, and the tasks that it left out."""
 
-def told_to_skip(
-    connection: Connection, runs: Sequence[Mapping[str, Any]], graphs: Mapping[int, Graph], *, month: date
-) -> dict[int, frozenset[int]]:
-    """Return, for each of these runs of one month that has any, the tasks (by graph index) that were left out."""
-    concerned = {run["id"]: graphs[run["version_id"]] for run in runs if graphs[run["version_id"]].skippers}
+
+def named_by(connection: Connection, ids: Sequence[int], *, month: date) -> dict[int, list[Named]]:
+    """Return, by run, what these instances named, of those that have succeeded."""
+    if not ids:
+        return {}
+    return _by_run(
+        tuples(
+            connection,
+            """
+            SELECT instance.dag_run_id, instance.task_id, instance.map_index, xcom.value
+            FROM task_instance AS instance
+            JOIN xcom ON xcom.task_instance_id = instance.id AND xcom.month = instance.month AND xcom.key = %(key)s
+            WHERE instance.month = %(month)s AND xcom.month = %(month)s AND instance.id = ANY(%(ids)s)
+              AND instance.state = 'success'
+            """,
+            {"ids": list(ids), "key": SKIPPED_TASKS, "month": month},
+        )
+    )
+
+
+def named_in(connection: Connection, snapshots: dict[int, Snapshot], *, month: date) -> dict[int, list[Named]]:
+    """Return what all branches of these runs of one month named."""
+    concerned = {run: one.graph for run, one in snapshots.items() if one.graph.skippers}
     if not concerned:
         return {}
     skippers = {graph.nodes[one].task.task_id for graph in concerned.values() for one in graph.skippers}
-    found = tuples(
-        connection,
-        """
-        SELECT instance.dag_run_id, xcom.value
-        FROM task_instance AS instance
-        JOIN xcom ON xcom.task_instance_id = instance.id AND xcom.month = instance.month AND xcom.key = %(key)s
-        WHERE instance.month = %(month)s AND xcom.month = %(month)s AND instance.dag_run_id = ANY(%(ids)s)
-          AND instance.task_id = ANY(%(task_ids)s) AND instance.state = 'success'
-        """,
-        {"ids": sorted(concerned), "task_ids": sorted(skippers), "key": SKIPPED_TASKS, "month": month},
+    return _by_run(
+        tuples(
+            connection,
+            """
+            SELECT instance.dag_run_id, instance.task_id, instance.map_index, xcom.value
+            FROM task_instance AS instance
+            JOIN xcom ON xcom.task_instance_id = instance.id AND xcom.month = instance.month AND xcom.key = %(key)s
+            WHERE instance.month = %(month)s AND xcom.month = %(month)s AND instance.dag_run_id = ANY(%(ids)s)
+              AND instance.task_id = ANY(%(task_ids)s) AND instance.state = 'success'
+            """,
+            {"ids": sorted(concerned), "task_ids": sorted(skippers), "key": SKIPPED_TASKS, "month": month},
+        )
     )
-    named: dict[int, set[int]] = {}
-    for run, value in found:
-        index = concerned[run].index
-        named.setdefault(run, set()).update(index[name] for name in json.loads(value) if name in index)
-    return {run: frozenset(indexes) for run, indexes in named.items()}
+
+
+def _by_run(found: Iterable[Any]) -> dict[int, list[Named]]:
+    named: dict[int, list[Named]] = {}
+    for run, task_id, map_index, value in found:
+        named.setdefault(run, []).append((task_id, map_index, json.loads(value)))
+    return named

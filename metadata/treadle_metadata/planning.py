@@ -5,13 +5,21 @@ Every question here touches unfinished rows only, through a partial index (desig
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from treadle_metadata.statements import execute, rows, tuples
+from treadle_metadata.states import FINISHED, TaskState
+
+_BUSY: Final = frozenset(TaskState) - FINISHED - {TaskState.NONE}
+"""The states in which something is under way or about to be, without anybody's decision."""
+
+
+EVALUATION: Final = "evaluation"
+"""The kind of a DAG's warning that one of its runs cannot be advanced."""
 
 
 def next_due(connection: Connection, *, now: datetime) -> datetime | None:
@@ -66,50 +74,98 @@ def runs_under_way(connection: Connection, dag_ids: Sequence[str], *, now: datet
 
 
 def startable_runs(
-    connection: Connection, limits: Mapping[str, int], *, now: datetime, most: int
+    connection: Connection, limits: Mapping[str, int], in_order: Collection[str], *, now: datetime, most: int
 ) -> Sequence[Mapping[str, Any]]:
-    """Return the queued runs of these (locked) DAGs that may start within ``limits``, oldest first.
+    """Return the queued runs of these (locked) DAGs that may start within ``limits``: each DAG's oldest, in turn.
 
     Backfill runs count against their backfill's own limit, in its order, all others against their DAG's. One that is
     cleared after its backfill is over still starts. Only unfinished runs are read, however many a backfill has had.
+    Of the DAGs ``in_order``, whose tasks wait for the run before, the run with the oldest logical date goes first.
     """
     return rows(
         connection,
         """
         WITH locked AS (
-            SELECT * FROM unnest(%(dag_ids)s::text[], %(limits)s::int[]) AS locked (dag_id, most)
+            SELECT * FROM unnest(%(dag_ids)s::text[], %(limits)s::int[], %(in_order)s::bool[])
+                AS locked (dag_id, most, in_order)
         ), live AS (
-            SELECT run.id, run.version_id, run.month, run.run_after, run.clear_number
-            FROM locked CROSS JOIN LATERAL (
-                SELECT id, version_id, month, run_after, clear_number FROM dag_run
-                WHERE dag_id = locked.dag_id AND state = 'queued' AND run_after <= %(now)s AND backfill_id IS NULL
-                ORDER BY run_after, id
-                LIMIT greatest(0, locked.most - (
-                    SELECT count(*) FROM dag_run
-                    WHERE dag_id = locked.dag_id AND state = 'running' AND backfill_id IS NULL))
+            SELECT run.* FROM locked CROSS JOIN LATERAL (
+                SELECT id, version_id, month, run_after, clear_number > 0 OR started_at IS NOT NULL AS has_instances,
+                       row_number() OVER () AS place FROM (
+                    SELECT * FROM dag_run
+                    WHERE dag_id = locked.dag_id AND state = 'queued' AND run_after <= %(now)s AND backfill_id IS NULL
+                    ORDER BY CASE WHEN locked.in_order THEN coalesce(logical_date, run_after) END, run_after, id
+                    LIMIT greatest(0, least(%(most)s, locked.most - (
+                        SELECT count(*) FROM dag_run
+                        WHERE dag_id = locked.dag_id AND state = 'running' AND backfill_id IS NULL)))
+                ) AS first
             ) AS run
         ), filled AS (
-            SELECT run.id, run.version_id, run.month, run.run_after, run.clear_number
-            FROM (
-                SELECT DISTINCT queued.dag_id, queued.backfill_id
+            SELECT run.* FROM (
+                SELECT DISTINCT queued.dag_id, queued.backfill_id, locked.in_order
                 FROM locked JOIN dag_run AS queued USING (dag_id)
                 WHERE queued.state = 'queued' AND queued.backfill_id IS NOT NULL
             ) AS waiting JOIN backfill ON backfill.id = waiting.backfill_id CROSS JOIN LATERAL (
-                SELECT id, version_id, month, run_after, clear_number FROM dag_run
-                WHERE dag_id = waiting.dag_id AND backfill_id = backfill.id AND state = 'queued'
-                ORDER BY CASE WHEN backfill.run_backwards THEN -extract(epoch FROM logical_date)
-                              ELSE extract(epoch FROM logical_date) END, id
-                LIMIT greatest(0, backfill.max_active_runs - (
-                    SELECT count(*) FROM dag_run
-                    WHERE dag_id = waiting.dag_id AND backfill_id = backfill.id AND state = 'running'))
+                SELECT id, version_id, month, run_after, clear_number > 0 OR started_at IS NOT NULL AS has_instances,
+                       row_number() OVER () AS place FROM (
+                    SELECT * FROM dag_run
+                    WHERE dag_id = waiting.dag_id AND backfill_id = backfill.id AND state = 'queued'
+                    ORDER BY CASE WHEN backfill.run_backwards AND NOT waiting.in_order
+                                  THEN -extract(epoch FROM logical_date)
+                                  ELSE extract(epoch FROM logical_date) END, id
+                    LIMIT greatest(0, backfill.max_active_runs - (
+                        SELECT count(*) FROM dag_run
+                        WHERE dag_id = waiting.dag_id AND backfill_id = backfill.id AND state = 'running'))
+                ) AS first
             ) AS run
             WHERE backfill.completed_at IS NOT NULL OR NOT backfill.is_paused
         )
         SELECT * FROM (SELECT * FROM live UNION ALL SELECT * FROM filled) AS startable
-        ORDER BY run_after, id LIMIT %(most)s
+        ORDER BY place, run_after, id LIMIT %(most)s
         """,
-        {"dag_ids": list(limits), "limits": list(limits.values()), "now": now, "most": most},
+        {
+            "dag_ids": list(limits),
+            "limits": list(limits.values()),
+            "in_order": [dag_id in in_order for dag_id in limits],
+            "now": now,
+            "most": most,
+        },
     )
+
+
+def runs_in_the_way(connection: Connection, limits: Mapping[str, int], *, now: datetime) -> list[int]:
+    """Return running runs of these (locked) DAGs that only wait for a queued run, which waits for their place.
+
+    Their DAG, or their backfill, is at its limit; the run before theirs by logical date is queued within the same
+    limit; nothing of theirs is under way.
+    """
+    found = tuples(
+        connection,
+        """
+        SELECT run.id FROM unnest(%(dag_ids)s::text[], %(limits)s::int[]) AS locked (dag_id, most)
+        JOIN dag_run AS run ON run.dag_id = locked.dag_id AND run.state = 'running'
+        LEFT JOIN backfill ON backfill.id = run.backfill_id
+        CROSS JOIN LATERAL (
+            SELECT state, backfill_id FROM dag_run AS earlier
+            WHERE earlier.dag_id = run.dag_id AND earlier.logical_date < run.logical_date
+            ORDER BY earlier.logical_date DESC LIMIT 1) AS previous
+        WHERE previous.state = 'queued' AND previous.backfill_id IS NOT DISTINCT FROM run.backfill_id
+          AND coalesce(backfill.max_active_runs, locked.most) <= (
+              SELECT count(*) FROM dag_run AS other
+              WHERE other.dag_id = run.dag_id AND other.state = 'running'
+                AND other.backfill_id IS NOT DISTINCT FROM run.backfill_id)
+          AND EXISTS (
+              SELECT FROM task_instance AS instance
+              WHERE instance.month = run.month AND instance.dag_run_id = run.id AND instance.state = 'none')
+          AND NOT EXISTS (
+              SELECT FROM task_instance AS instance
+              WHERE instance.month = run.month AND instance.dag_run_id = run.id AND instance.state = ANY(%(busy)s))
+          AND NOT EXISTS (SELECT FROM run_wakeup WHERE dag_run_id = run.id AND due_at <= %(now)s)
+        ORDER BY run.id
+        """,
+        {"dag_ids": list(limits), "limits": list(limits.values()), "busy": sorted(_BUSY), "now": now},
+    )
+    return [row[0] for row in found]
 
 
 def next_queued_run_due(connection: Connection, *, now: datetime) -> datetime | None:
@@ -121,18 +177,29 @@ def next_queued_run_due(connection: Connection, *, now: datetime) -> datetime | 
     )
 
 
-def forget_wakeups(connection: Connection, dag_run_ids: Sequence[int], *, now: datetime) -> None:
-    """Delete the due wake-ups of these claimed runs, and those of runs that are not running any more, or are gone."""
-    execute(
+def forget_wakeups(
+    connection: Connection, dag_run_ids: Sequence[int], *, now: datetime
+) -> dict[int, frozenset[int] | None]:
+    """Delete the due wake-ups of these claimed runs, and those of runs that are not running any more, or are gone.
+
+    Returns, for each run, the ids of the instances that changed; None: anything may have.
+    """
+    found = tuples(
         connection,
         """
         DELETE FROM run_wakeup
         WHERE due_at <= %(now)s AND (
             dag_run_id = ANY(%(ids)s)
             OR NOT EXISTS (SELECT FROM dag_run AS run WHERE run.id = dag_run_id AND run.state = 'running'))
+        RETURNING dag_run_id, changed
         """,
         {"ids": list(dag_run_ids), "now": now},
     )
+    changes: dict[int, frozenset[int] | None] = {}
+    for run, changed in found:
+        before = changes.get(run, frozenset())
+        changes[run] = None if before is None or changed is None else before.union(changed)
+    return changes
 
 
 def next_wakeup(connection: Connection) -> datetime | None:
@@ -161,6 +228,34 @@ def state_counts(
     return counts
 
 
+def instance_states(connection: Connection, dag_run_ids: Sequence[int], *, month: date) -> Sequence[Any]:
+    """Return (run, task, map index, state) of all instances of these runs: what a scheduler remembers of them."""
+    if not dag_run_ids:
+        return []
+    return tuples(
+        connection,
+        """
+        SELECT dag_run_id, task_id, map_index, state FROM task_instance
+        WHERE month = %(month)s AND dag_run_id = ANY(%(ids)s)
+        """,
+        {"ids": list(dag_run_ids), "month": month},
+    )
+
+
+def changed_states(connection: Connection, ids: Sequence[int], *, month: date) -> Sequence[Any]:
+    """Return (run, task, map index, state, id) of these instances, as they are now."""
+    if not ids:
+        return []
+    return tuples(
+        connection,
+        """
+        SELECT dag_run_id, task_id, map_index, state, id FROM task_instance
+        WHERE month = %(month)s AND id = ANY(%(ids)s)
+        """,
+        {"ids": list(ids), "month": month},
+    )
+
+
 def mapped_length(connection: Connection, dag_run_id: int, task_id: str, key: str, *, month: date) -> int | None:
     """Return how many items a task handed on for mapping: the length of its XCom, or its number of mapped instances.
 
@@ -186,23 +281,28 @@ def mapped_length(connection: Connection, dag_run_id: int, task_id: str, key: st
 def past_states(
     connection: Connection, dag_run_ids: Sequence[int], task_ids: Sequence[str]
 ) -> dict[int, dict[str, set[str]]]:
-    """Return, for each run, the states of these tasks' instances in the run before it by logical date."""
+    """Return, for each run, the states of these tasks' instances in the run before it by logical date.
+
+    Of a run that has never started, and so has no instances, all are to come: they count as undecided.
+    """
     found = tuples(
         connection,
         """
         SELECT run.id, instance.task_id, instance.state
         FROM dag_run AS run CROSS JOIN LATERAL (
-            SELECT id, month FROM dag_run AS earlier
+            SELECT id, month, state FROM dag_run AS earlier
             WHERE earlier.dag_id = run.dag_id AND earlier.logical_date < run.logical_date
             ORDER BY earlier.logical_date DESC LIMIT 1) AS previous
-        JOIN task_instance AS instance ON instance.dag_run_id = previous.id AND instance.month = previous.month
-        WHERE run.id = ANY(%(ids)s) AND instance.task_id = ANY(%(task_ids)s)
+        LEFT JOIN task_instance AS instance ON instance.dag_run_id = previous.id AND instance.month = previous.month
+             AND instance.task_id = ANY(%(task_ids)s)
+        WHERE run.id = ANY(%(ids)s) AND (instance.id IS NOT NULL OR previous.state = 'queued')
         """,
         {"ids": list(dag_run_ids), "task_ids": list(task_ids)},
     )
     states: dict[int, dict[str, set[str]]] = {}
     for run, task, state in found:
-        states.setdefault(run, {}).setdefault(task, set()).add(state)
+        for one in task_ids if task is None else [task]:
+            states.setdefault(run, {}).setdefault(one, set()).add(state or TaskState.NONE)
     return states
 
 
@@ -228,6 +328,12 @@ def warn(connection: Connection, dag_id: str, kind: str, message: str, *, now: d
         """,
         {"dag_id": dag_id, "kind": kind, "message": message, "now": now},
     )
+
+
+def unwarn(connection: Connection, dag_id: str, kind: str) -> None:
+    """Forget the warning of this ``kind`` about a DAG, if there is one."""
+    parameters = {"dag_id": dag_id, "kind": kind}
+    execute(connection, "DELETE FROM dag_warning WHERE dag_id = %(dag_id)s AND kind = %(kind)s", parameters)
 
 
 def _moment(connection: Connection, sql: Any, parameters: Mapping[str, Any]) -> datetime | None:

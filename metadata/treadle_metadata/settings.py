@@ -56,6 +56,9 @@ class Settings:
     max_active_tasks_per_dag: int = field(
         default=16, metadata={"help": "Most active attempts of one run of a DAG that sets nothing."}
     )
+    max_map_length: int = field(
+        default=65_536, metadata={"help": "Most instances that one mapped task or task group may get in a run."}
+    )
     dags_are_paused_at_creation: bool = field(default=True, metadata={"help": "Whether a new DAG starts paused."})
     default_pool_slots: int = field(default=128, metadata={"help": "Slots of default_pool in a new database."})
     cron_style: str = field(

@@ -14,6 +14,8 @@ from treadle_metadata.deciding.graph import GraphCache
 from treadle_metadata.deciding.turns import Turns
 from treadle_metadata.settings import Settings
 from treadle_scheduler.custom_timetables import CustomTimetables
+from treadle_scheduler.memory import Memory
+from treadle_scheduler.quarantine import Quarantine
 from treadle_worker.protocol import Workload
 
 
@@ -30,6 +32,10 @@ class Context:
     """Which DAG had its turn last when tasks were queued."""
     custom: CustomTimetables = field(default_factory=CustomTimetables)
     """The timetables of users' own, asked beside the loop."""
+    memory: Memory = field(default_factory=Memory)
+    """What is remembered of the runs under way."""
+    quarantine: Quarantine = field(default_factory=Quarantine)
+    """The runs that could not be advanced."""
     outbox: list[tuple[str, Workload]] = field(default_factory=list)
     """Attempts whose queued state is committed and that still have to be handed to their executor."""
 

@@ -1,4 +1,4 @@
-"""Give a ready mapped task its instances: as many as its mapped arguments have items.
+"""Give a ready mapped task, or the tasks of a mapped group, their instances: as many as there are items.
 
 Only the lengths of the upstream XComs are read, never their values. The placeholder (index -1) becomes instance 0.
 When a cleared mapping is expanded again, it grows by new instances and shrinks by removed ones (case A35).
@@ -6,60 +6,94 @@ When a cleared mapping is expanded again, it grows by new instances and shrinks 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from math import prod
-from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle.document import ExpandArgument, TaskDocument
+from treadle.document import ExpandArgument, ExpandDocument, TaskDocument
 from treadle.expansion import indexes_of
 from treadle.lengths import length_of
 from treadle_metadata.deciding.graph import Graph
+from treadle_metadata.deciding.joints import MappedGroup
+from treadle_metadata.fresh_instances import task_columns
 from treadle_metadata.planning import explain, mapped_length
 from treadle_metadata.states import TaskState
-from treadle_metadata.transitions import instances, runs
-from treadle_scheduler.duties.start_runs import instance_row
-
-MOST_INSTANCES: Final = 65_536
-"""One list must not be able to fill the scheduler's memory."""
+from treadle_metadata.transitions import instances, mapping
 
 
-def expand(
-    connection: Connection, run: Mapping[str, Any], graph: Graph, node_index: int, *, month: date, now: datetime
-) -> None:
-    """Expand one mapped task of one run, and schedule its instances; a mapping over nothing is skipped."""
-    task = graph.nodes[node_index].task
-    pair = (run["id"], task.task_id)
-    arguments = task.expand.arguments if task.expand else ()
-    try:
-        total = prod(Lengths(connection, run["id"], graph, month).of(one) for one in arguments)
-    except NothingToMap as error:
-        _fail(connection, pair, f"cannot expand {task.task_id!r}: {error}", month, now)
-        return
-    if total > MOST_INSTANCES:
-        reason = f"cannot expand {task.task_id!r} to {total} instances, the most is {MOST_INSTANCES}"
-        _fail(connection, pair, reason, month, now)
-        return
-    if total == 0:
-        instances.keep_placeholder(connection, *pair, month=month, now=now)
-        instances.decide(connection, [pair], TaskState.SKIPPED, month=month, now=now)
-        runs.wake(connection, [(run["id"], now)])
-        return
-    instances.number_first(connection, run["id"], task.task_id, month=month)
-    instances.bring_back(connection, run["id"], task.task_id, total, month=month)
-    new = [instance_row(graph, node_index, run["id"], map_index, "scheduled") for map_index in range(total)]
-    instances.insert_instances(connection, new, month=month, now=now)
-    instances.remove_beyond(connection, run["id"], task.task_id, total, month=month, now=now)
-    instances.decide(connection, [pair], TaskState.SCHEDULED, month=month, now=now)
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """Expands mapped tasks and groups of one run; ``most`` is the most instances that each may get."""
 
+    connection: Connection
+    dag_run_id: int
+    graph: Graph
+    month: date
+    now: datetime
+    most: int
 
-def _fail(connection: Connection, pair: tuple[int, str], reason: str, month: date, now: datetime) -> None:
-    instances.decide(connection, [pair], TaskState.FAILED, month=month, now=now)
-    explain(connection, *pair, reason, month=month)
-    runs.wake(connection, [(pair[0], now)])
+    def expand(self, node_index: int) -> None:
+        """Expand a mapped task and schedule its instances; a mapping over nothing is skipped."""
+        task = self.graph.nodes[node_index].task
+        if task.expand is None:
+            return
+        length = self._length(task.task_id, task.expand)
+        if isinstance(length, str):
+            self._fail([task.task_id], TaskState.FAILED, length)
+            return
+        self._give([node_index], length, TaskState.SCHEDULED)
+        if length:
+            self._decide([task.task_id], TaskState.SCHEDULED)
+
+    def expand_group(self, group: MappedGroup) -> None:
+        """Give all tasks of a mapped group their instances, undecided; those of a group over nothing are skipped."""
+        length = self._length(group.group_id, group.expand)
+        if isinstance(length, str):
+            first = [one for one in group.nodes if not self.graph.links.beside[one]]
+            others = [one for one in group.nodes if self.graph.links.beside[one]]
+            self._fail(self._names(first), TaskState.FAILED, length)
+            self._fail(self._names(others), TaskState.UPSTREAM_FAILED, length)
+            return
+        self._give(group.nodes, length, TaskState.NONE)
+
+    def _length(self, name: str, expand: ExpandDocument) -> int | str:
+        """Return how many instances there are to be, or why there can be none."""
+        lengths = Lengths(self.connection, self.dag_run_id, self.graph, self.month)
+        try:
+            total = prod(lengths.of(one) for one in expand.arguments)
+        except NothingToMap as error:
+            return f"cannot expand {name!r}: {error}"
+        if total > self.most:
+            return (
+                f"cannot expand {name!r} to {total} instances: the setting max_map_length allows {self.most}; "
+                "raise it, or let each instance handle several items"
+            )
+        return total
+
+    def _give(self, nodes: Sequence[int], length: int, state: TaskState) -> None:
+        names = self._names(nodes)
+        connection, run, month, now = self.connection, self.dag_run_id, self.month, self.now
+        if length:
+            tasks = [task_columns(self.graph, one) for one in nodes]
+            mapping.give_instances(connection, run, tasks, length, state, month=month, now=now)
+        else:
+            mapping.keep_placeholders(connection, run, names, month=month, now=now)
+            self._decide(names, TaskState.SKIPPED)
+
+    def _decide(self, names: Sequence[str], state: TaskState) -> None:
+        pairs = [(self.dag_run_id, name) for name in names]
+        instances.decide(self.connection, pairs, state, month=self.month, now=self.now)
+
+    def _fail(self, names: Sequence[str], state: TaskState, reason: str) -> None:
+        self._decide(names, state)
+        for name in names:
+            explain(self.connection, self.dag_run_id, name, reason, month=self.month)
+
+    def _names(self, nodes: Sequence[int]) -> list[str]:
+        return [self.graph.nodes[one].task.task_id for one in nodes]
 
 
 class NothingToMap(Exception):
@@ -89,9 +123,13 @@ class Lengths:
         if length is not None:
             return length
         above = self.graph.index.get(task_id)
-        if above is not None and self.graph.nodes[above].task.expand is not None:
+        if above is not None and _is_mapped(self.graph, above):
             return 0  # a mapping over nothing has handed on nothing (case A36)
         raise NothingToMap(f"task {argument.task_id!r} pushed no list or dict as XCom {argument.key!r}")
+
+
+def _is_mapped(graph: Graph, node: int) -> bool:
+    return graph.nodes[node].task.expand is not None or graph.nodes[node].group is not None
 
 
 class Items:
@@ -103,17 +141,19 @@ class Items:
         self._known: dict[tuple[int, str], list[int] | None] = {}
 
     def of(self, dag_run_id: int, graph: Graph, task: TaskDocument, map_index: int) -> list[int] | None:
-        """Return one index for each mapped argument; None if the task is not mapped or cannot be any more.
+        """Return one index for each argument that it, or its group, is mapped over; None if that cannot be told.
 
         The worker then finds out for itself, and tells in the log why it cannot.
         """
-        if task.expand is None:
+        group = graph.nodes[graph.index[task.task_id]].group
+        expand = task.expand if group is None else group.expand
+        if expand is None or map_index < 0:
             return None
-        if len(task.expand.arguments) == 1:
+        if len(expand.arguments) == 1:
             return [map_index]
-        key = (dag_run_id, task.task_id)
+        key = (dag_run_id, task.task_id if group is None else group.group_id)
         if key not in self._known:
-            self._known[key] = self._lengths(dag_run_id, graph, task.expand.arguments)
+            self._known[key] = self._lengths(dag_run_id, graph, expand.arguments)
         lengths = self._known[key]
         return None if lengths is None or 0 in lengths else indexes_of(map_index, lengths)
 

@@ -7,7 +7,7 @@ read and compiled once (design section 3.2).
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from treadle import document as documents
 from treadle.document import DagDocument, TaskDocument
+from treadle_metadata.deciding.joints import Links, MappedGroup, links_of, mapped_groups
 from treadle_metadata.deciding.scopes import Scopes, scopes_of
 from treadle_metadata.statements import rows
 
@@ -30,6 +31,8 @@ class Node:
     upstream: tuple[int, ...]
     downstream: tuple[int, ...]
     weight: int
+    group: MappedGroup | None = None
+    """The mapped task group that it stands in: it has an instance for each item of the group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class Graph:
     """The tasks that wait for the run before theirs."""
     skippers: tuple[int, ...]
     """The tasks whose attempts may name tasks to skip: branches and short circuits."""
+    links: Links
+    """Who is to be looked at when a task changes."""
 
     @property
     def dag_id(self) -> str:
@@ -57,19 +62,31 @@ class Graph:
 def compile_graph(document: DagDocument, *, version_id: int = 0, version_hash: str = "") -> Graph:
     """Compile ``document``; its tasks already stand in topological order."""
     index = {task.task_id: position for position, task in enumerate(document.tasks)}
-    upstream = [tuple(index[name] for name in task.upstream) for task in document.tasks]
+    upstream = _upstream(document.tasks, index)
     downstream: list[list[int]] = [[] for _ in document.tasks]
     for position, above in enumerate(upstream):
         for one in above:
             downstream[one].append(position)
     weights = _weights(document.tasks, upstream, downstream)
+    groups = mapped_groups(document, index)
     nodes = tuple(
-        Node(position, task, upstream[position], tuple(downstream[position]), weights[position])
+        Node(position, task, upstream[position], tuple(downstream[position]), weights[position], groups[position])
         for position, task in enumerate(document.tasks)
     )
+    scopes = scopes_of(document)
     past_dependent = tuple(node.index for node in nodes if node.task.depends_on_past or node.task.wait_for_downstream)
     skippers = tuple(node.index for node in nodes if node.task.can_skip)
-    return Graph(document, version_id, version_hash, nodes, index, scopes_of(document), past_dependent, skippers)
+    links = links_of(upstream, groups, scopes)
+    return Graph(document, version_id, version_hash, nodes, index, scopes, past_dependent, skippers, links)
+
+
+def _upstream(tasks: Sequence[TaskDocument], index: Mapping[str, int]) -> list[tuple[int, ...]]:
+    """Return the indexes that each task waits for; tasks that wait for the same ones share one tuple."""
+    known: dict[tuple[str, ...], tuple[int, ...]] = {}
+    for task in tasks:
+        if task.upstream not in known:
+            known[task.upstream] = tuple(index[name] for name in task.upstream)
+    return [known[task.upstream] for task in tasks]
 
 
 def _weights(
@@ -92,10 +109,15 @@ def _weights(
 def _reach(order: Iterable[int], neighbours: Sequence[Sequence[int]]) -> dict[int, int]:
     """Return, for each task, the set of tasks that it reaches, as the bits of an integer."""
     reach: dict[int, int] = {}
+    known: dict[tuple[int, ...], int] = {}
     for position in order:
-        bits = 0
-        for one in neighbours[position]:
-            bits |= reach[one] | 1 << one
+        near = tuple(neighbours[position])
+        bits = known.get(near)
+        if bits is None:
+            bits = 0
+            for one in near:
+                bits |= reach[one] | 1 << one
+            known[near] = bits  # the next of a layer has the same neighbours
         reach[position] = bits
     return reach
 

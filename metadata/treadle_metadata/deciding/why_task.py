@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from typing import Final
 
-from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.deciding.limits import Candidate, Limits, Load, Refusal, admit, refusal
-from treadle_metadata.deciding.readiness import States, verdict_in, waited_for
+from treadle_metadata.deciding.readiness import verdict, waited_for
 from treadle_metadata.deciding.reasons import Blocker, Explanation, Kind, Reason, instance_id
+from treadle_metadata.deciding.snapshot import Snapshot
+from treadle_metadata.deciding.turns import Turns, in_turn
 from treadle_metadata.deciding.wording import ahead, instant, names, span
 from treadle_metadata.states import FINISHED, TaskState
 
@@ -116,31 +118,39 @@ def not_in_version(one: InstanceFacts, number: int) -> Explanation:
     return Explanation(Reason.OTHER_VERSION, sentence, Blocker(Kind.DAG_VERSION, f"{one.dag_id}/{number}"))
 
 
-def undecided(one: InstanceFacts, graph: Graph, states: Sequence[States]) -> Explanation:
-    """Return what the trigger rule says of an instance that is not decided upon yet."""
+States = Mapping[str, Mapping[int, str]]
+"""Of each task of a run, the states of its instances by map index."""
+
+
+def undecided(one: InstanceFacts, snapshot: Snapshot, states: States) -> Explanation:
+    """Return what the trigger rule says of an instance that is not decided upon yet; ``states`` are its run's."""
+    graph = snapshot.graph
     node = graph.nodes[graph.index[one.task_id]]
-    verdict = verdict_in(graph, node, states)
-    if verdict.action != "wait":
-        sentence = f"nothing holds {one.name}: it is decided at the scheduler's next beat ({verdict.reason})"
+    found = verdict(snapshot, node, one.map_index + 1)
+    if found.action != "wait":
+        sentence = f"nothing holds {one.name}: it is decided at the scheduler's next beat ({found.reason})"
         return Explanation(Reason.NEXT_BEAT, sentence)
-    above = waited_for(graph, node)
-    waits_for = [(graph.nodes[index].task.task_id, states[index]) for index in above if _is_open(states[index])]
-    shown = names([_standing(name, counts) for name, counts in waits_for])
-    sentence = f"{one.name} {verdict.reason}; unfinished: {shown}"
-    first = instance_id(one.dag_id, one.run_id, waits_for[0][0])
-    return Explanation(Reason.TRIGGER_RULE, sentence, Blocker(Kind.TASK_INSTANCE, first))
+    waits_for = []
+    for index in waited_for(graph, node):
+        other = graph.nodes[index]
+        own = states.get(other.task.task_id, {})
+        if other.group is not None and other.group is node.group:  # in a mapped group, the same instance alone
+            own = {at: state for at, state in own.items() if at == one.map_index}
+        if any(state not in _FINISHED for state in own.values()):
+            waits_for.append((other.task.task_id, own))
+    shown = names([_standing(name, own) for name, own in waits_for])
+    sentence = f"{one.name} {found.reason}; unfinished: {shown}"
+    first, own = waits_for[0]
+    blocker = instance_id(one.dag_id, one.run_id, first, next(iter(own)) if len(own) == 1 else -1)
+    return Explanation(Reason.TRIGGER_RULE, sentence, Blocker(Kind.TASK_INSTANCE, blocker))
 
 
-def _is_open(states: States) -> bool:
-    return any(count for state, count in states.items() if state not in _FINISHED)
-
-
-def _standing(name: str, states: States) -> str:
-    total = sum(states.values())
-    if total == 1:
-        return f"{name} ({next(state for state, count in states.items() if count)})"
-    done = sum(count for state, count in states.items() if state in _FINISHED)
-    return f"{name} ({done} of {total} finished)"
+def _standing(name: str, own: Mapping[int, str]) -> str:
+    if len(own) == 1:
+        ((index, state),) = own.items()
+        return f"{name}{'' if index < 0 else f'[{index}]'} ({state})"
+    done = sum(state in _FINISHED for state in own.values())
+    return f"{name} ({done} of {len(own)} finished)"
 
 
 def unknown_executor(one: InstanceFacts, known: str) -> Explanation | None:
@@ -156,12 +166,15 @@ def held_back(
 ) -> tuple[Refusal | None, Waiting | None]:
     """Return the limit that keeps a scheduled instance back now, and the first before it that wants the same.
 
-    A rival without a limit: what is free goes to ``others``, who come before. ``load`` is used up.
+    A rival without a limit: what is free goes to those of ``others`` whose turn comes first. ``load`` is used up.
     """
+    everyone = [*(one.candidate for one in others), me]
     refused = refusal(me, load, limits)
     if refused is not None:
-        return refused, next((one for one in others if _is_rival(one.candidate, me, refused.reason)), None)
-    admitted, then = admit([*(one.candidate for one in others), me], load, limits)
+        before = takewhile(lambda one: one.id != me.id, in_turn(everyone, load.shares, Turns()))
+        rivals = {one.id for one in before if _is_rival(one, me, refused.reason)}
+        return refused, next((one for one in others if one.candidate.id in rivals), None)
+    admitted, then = admit(everyone, load, limits)
     if me.id not in then:
         return None, None
     taking = {one.id for one in admitted if _is_rival(one, me, then[me.id].reason)}
@@ -173,6 +186,8 @@ def _is_rival(one: Candidate, me: Candidate, lacking: Reason) -> bool:
     match lacking:
         case Reason.PARALLELISM:
             return True
+        case Reason.EXECUTOR_FULL:
+            return one.executor == me.executor
         case Reason.POOL:
             return one.pool == me.pool
         case Reason.DAG_CAP:
@@ -196,6 +211,8 @@ def at_limit(
             blocker = Blocker(Kind.POOL, me.pool)
         case Reason.PARALLELISM:
             blocker = Blocker(Kind.SETTING, "parallelism")
+        case Reason.EXECUTOR_FULL:
+            blocker = Blocker(Kind.EXECUTOR, me.executor)
         case _ if holders:
             blocker = holders[0].blocker
         case _:

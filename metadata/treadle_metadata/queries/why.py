@@ -7,7 +7,6 @@ pure functions of ``treadle_metadata.deciding`` answer with the scheduler's own 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -15,12 +14,14 @@ from sqlalchemy import Connection
 
 from treadle.document import loads
 from treadle_metadata import admission, planning
+from treadle_metadata.branches import named_in
 from treadle_metadata.deciding import why_dag, why_run, why_task
 from treadle_metadata.deciding.graph import Graph, compile_graph
 from treadle_metadata.deciding.limits import Limits
 from treadle_metadata.deciding.past import open_before, watched_tasks
-from treadle_metadata.deciding.readiness import States, verdict_in
+from treadle_metadata.deciding.readiness import verdict
 from treadle_metadata.deciding.reasons import Blocker, Explanation, Kind, Reason
+from treadle_metadata.deciding.snapshot import Snapshot, rows_of
 from treadle_metadata.deciding.why_dag import DagFacts
 from treadle_metadata.deciding.why_task import InstanceFacts
 from treadle_metadata.deciding.wording import names
@@ -29,7 +30,7 @@ from treadle_metadata.queries import why_facts as facts
 from treadle_metadata.queries.dags import DagFilter, matching_ids, no_such_dag
 from treadle_metadata.queries.runs import get_run
 from treadle_metadata.queries.why_facts import Row
-from treadle_metadata.settings import Settings
+from treadle_metadata.settings import Settings, executor_limits
 from treadle_metadata.statements import rows
 from treadle_metadata.states import RunState, TaskState
 
@@ -172,8 +173,12 @@ def _cause(connection: Connection, run: Row, row: Row, one: InstanceFacts) -> st
     graph = _graph(connection, run["version_id"])
     if one.state == TaskState.FAILED or one.task_id not in graph.index:
         return ""
-    verdict = verdict_in(graph, graph.nodes[graph.index[one.task_id]], _states(connection, run, graph))
-    return verdict.reason if verdict.action in ("skip", "upstream_fail") else ""
+    snapshot, _ = _snapshot(connection, run, graph)
+    node = graph.index[one.task_id]
+    if snapshot.is_left_out(node, one.map_index + 1):
+        return "a branch or short circuit left it out"
+    found = verdict(snapshot, graph.nodes[node], one.map_index + 1)
+    return found.reason if found.action in ("skip", "upstream_fail") else ""
 
 
 def _error(attempt: Row) -> str:
@@ -210,19 +215,21 @@ def _undecided(connection: Connection, run: Row, one: InstanceFacts) -> Explanat
         if still_open and before is not None:
             downstream_too = one.task_id not in still_open
             return why_task.before_run(one, before, still_open, downstream_too=downstream_too)
-    return why_task.undecided(one, graph, _states(connection, run, graph))
+    return why_task.undecided(one, *_snapshot(connection, run, graph))
 
 
 def _scheduled(connection: Connection, row: Row, one: InstanceFacts, settings: Settings) -> Explanation:
     unknown = why_task.unknown_executor(one, settings.executor)
     if unknown is not None:
         return unknown
-    *before, mine = facts.scheduled_before(connection, row, settings)
+    limits = Limits(settings.parallelism, admission.pool_slots(connection), executor_limits(settings))
+    load = admission.shares(connection, executor=settings.executor)
+    mine, others = facts.ready_with(connection, row, settings, limits.pools, load)
     me = mine.candidate
-    limits = Limits(settings.parallelism, admission.pool_slots(connection))
-    refused, first = why_task.held_back(me, before, admission.current_load(connection), limits)
+    admission.add_engaged(connection, load, {me.dag_id, *(one.candidate.dag_id for one in others)})
+    refused, first = why_task.held_back(me, others, load, limits)
     if refused is not None:
-        held, total = facts.holders(connection, me, refused.reason)
+        held, total = facts.holders(connection, me, refused.reason, settings)
         return why_task.at_limit(one, me, refused, held, total, first)
     return why_task.admissible(one) if first is None else why_task.behind(one, first, mine.weight)
 
@@ -242,9 +249,17 @@ def _graph(connection: Connection, version_id: int) -> Graph:
     return compile_graph(loads(version["document"]), version_id=version_id)
 
 
-def _states(connection: Connection, run: Row, graph: Graph) -> Sequence[States]:
-    counts = planning.state_counts(connection, [run["id"]], month=run["month"]).get(run["id"], {})
-    return [counts.get(node.task.task_id, {}) for node in graph.nodes]
+def _snapshot(connection: Connection, run: Row, graph: Graph) -> tuple[Snapshot, why_task.States]:
+    """Return what a scheduler that decides on the run sees of it, and the states as they are called."""
+    found = rows_of(planning.instance_states(connection, [run["id"]], month=run["month"])).get(run["id"], [])
+    snapshot = Snapshot(graph, found)
+    named = named_in(connection, {run["id"]: snapshot}, month=run["month"])
+    for task_id, map_index, left_out in named.get(run["id"], ()):
+        snapshot.leave_out(graph.index[task_id], map_index, left_out)
+    states: dict[str, dict[int, str]] = {}
+    for task_id, map_index, state in found:
+        states.setdefault(task_id, {})[map_index] = state
+    return snapshot, states
 
 
 def _indexed(task_id: str, map_index: int) -> str:

@@ -6,6 +6,7 @@ and task; the guard is the list of states from which the move is lawful.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -20,10 +21,11 @@ from treadle_metadata.states import ACTIVE, FINISHED, TaskState, may_follow
 
 _INSERT: Final = """
     INSERT INTO task_instance (month, dag_run_id, dag_id, task_id, map_index, state, max_tries, operator,
-                               pool, pool_slots, queue, executor, priority_weight, scheduled_at)
+                               pool, pool_slots, queue, executor, priority_weight, scheduled_at, is_backfill)
     SELECT %(month)s, new.dag_run_id, new.dag_id, new.task_id, new.map_index, new.state, new.max_tries, new.operator,
            new.pool, new.pool_slots, new.queue, new.executor, new.priority_weight,
-           CASE WHEN new.state = 'scheduled' THEN %(now)s::timestamptz END
+           CASE WHEN new.state = 'scheduled' THEN %(now)s::timestamptz END,
+           EXISTS (SELECT FROM dag_run AS run WHERE run.id = new.dag_run_id AND run.backfill_id IS NOT NULL)
     FROM unnest(%(dag_run_id)s::bigint[], %(dag_id)s::text[], %(task_id)s::text[], %(map_index)s::int[],
                 %(state)s::text[], %(max_tries)s::int[], %(operator)s::text[], %(pool)s::text[],
                 %(pool_slots)s::int[], %(queue)s::text[], %(executor)s::text[], %(priority_weight)s::int[])
@@ -59,6 +61,23 @@ _DECIDE: Final = """
     WHERE instance.month = %(month)s
       AND instance.dag_run_id = decided.dag_run_id
       AND instance.task_id = decided.task_id
+      AND instance.state = 'none'
+"""
+
+_DECIDE_INSTANCES: Final = """
+    UPDATE task_instance AS instance
+    SET state = %(state)s,
+        scheduled_at = CASE WHEN %(state)s = 'scheduled' THEN %(now)s ELSE instance.scheduled_at END,
+        started_at = CASE WHEN %(finished)s AND instance.started_at IS NULL AND %(state)s = 'success'
+                          THEN %(now)s ELSE instance.started_at END,
+        ended_at = CASE WHEN %(finished)s THEN %(now)s ELSE NULL END,
+        waiting_for = NULL
+    FROM unnest(%(dag_run_ids)s::bigint[], %(task_ids)s::text[], %(map_indexes)s::int[])
+         AS decided (dag_run_id, task_id, map_index)
+    WHERE instance.month = %(month)s
+      AND instance.dag_run_id = decided.dag_run_id
+      AND instance.task_id = decided.task_id
+      AND instance.map_index = decided.map_index
       AND instance.state = 'none'
 """
 
@@ -149,25 +168,19 @@ _WITHDRAW: Final = """
     DELETE FROM task_attempt WHERE month = %(month)s AND attempt_id = ANY(%(attempt_ids)s) AND outcome IS NULL
 """
 
-_REMOVE: Final = """
-    UPDATE task_instance
-    SET state = 'removed', ended_at = %(now)s
-    WHERE month = %(month)s AND dag_run_id = %(dag_run_id)s AND task_id = %(task_id)s
-      AND map_index >= %(length)s AND state = ANY(%(lawful)s)
+# Its worker is told to end it and will say how that went; if it dies first, the row is closed all the same.
+_CLOSE_MARKED: Final = """
+    UPDATE task_attempt SET outcome = 'withdrawn', ended_at = %(now)s, error = %(error)s::jsonb
+    WHERE month = %(month)s AND attempt_id = ANY(%(attempt_ids)s) AND outcome IS NULL
 """
 
-_BRING_BACK: Final = """
-    UPDATE task_instance SET state = 'none', ended_at = NULL
-    WHERE month = %(month)s AND dag_run_id = %(dag_run_id)s AND task_id = %(task_id)s
-      AND map_index < %(length)s AND state = 'removed'
-"""
-
-_RENUMBER: Final = """
-    UPDATE task_instance SET map_index = %(new)s
-    WHERE month = %(month)s AND dag_run_id = %(dag_run_id)s AND task_id = %(task_id)s AND map_index = %(old)s
-      AND (state = 'none' OR %(old)s < 0)
-"""
-
+_MARKED: Final = json.dumps(
+    {
+        "kind": "terminated",
+        "type": "Withdrawn",
+        "message": "the task instance was given another state, or its run ended, while this attempt ran",
+    }
+)
 
 MOST_RETRIES: Final = 2**30
 """More would not fit the columns, once counted on from the tries that an instance has had."""
@@ -209,6 +222,27 @@ def decide(
             "finished": state in FINISHED,
             "dag_run_ids": [run for run, _ in decided],
             "task_ids": [task for _, task in decided],
+            "month": month,
+            "now": now,
+        },
+    )
+
+
+def decide_instances(
+    connection: Connection, decided: Sequence[tuple[int, str, int]], state: TaskState, *, month: date, now: datetime
+) -> int:
+    """Move undecided instances, named by run, task and map index, to ``state``; return how many moved."""
+    if not decided:
+        return 0
+    return execute(
+        connection,
+        _DECIDE_INSTANCES,
+        {
+            "state": state.value,
+            "finished": state in FINISHED,
+            "dag_run_ids": [run for run, _, _ in decided],
+            "task_ids": [task for _, task, _ in decided],
+            "map_indexes": [map_index for _, _, map_index in decided],
             "month": month,
             "now": now,
         },
@@ -263,6 +297,7 @@ def mark(connection: Connection, ids: Sequence[int], state: TaskState, *, month:
         {"ids": list(ids), "state": state.value, "lawful": list(may_follow(state)), "month": month, "now": now},
     )
     _withdraw(connection, moved, month)
+    _close_marked(connection, moved, month=month, now=now)
     return moved
 
 
@@ -295,6 +330,7 @@ def end(
         },
     )
     _withdraw(connection, moved, month)
+    _close_marked(connection, moved, month=month, now=now)
     return moved
 
 
@@ -320,38 +356,9 @@ def _withdraw(connection: Connection, moved: Sequence[Any], month: date) -> None
         execute(connection, _WITHDRAW, {"attempt_ids": queued, "month": month})
 
 
-def number_first(connection: Connection, dag_run_id: int, task_id: str, *, month: date) -> None:
-    """Turn the placeholder of a mapped task (index -1) into its instance 0."""
-    parameters = {"dag_run_id": dag_run_id, "task_id": task_id, "month": month}
-    execute(connection, _RENUMBER, parameters | {"old": -1, "new": 0})
-
-
-def keep_placeholder(connection: Connection, dag_run_id: int, task_id: str, *, month: date, now: datetime) -> None:
-    """Leave a mapped task that has no items nothing but its placeholder: what it had before is removed."""
-    remove_beyond(connection, dag_run_id, task_id, 1, month=month, now=now)
-    parameters = {"dag_run_id": dag_run_id, "task_id": task_id, "month": month}
-    execute(connection, _RENUMBER, parameters | {"old": 0, "new": -1})
-
-
-def bring_back(connection: Connection, dag_run_id: int, task_id: str, length: int, *, month: date) -> None:
-    """Make the removed instances whose index is below ``length`` undecided: the mapping has grown again (case A35)."""
-    parameters = {"dag_run_id": dag_run_id, "task_id": task_id, "length": length, "month": month}
-    execute(connection, _BRING_BACK, parameters)
-
-
-def remove_beyond(
-    connection: Connection, dag_run_id: int, task_id: str, length: int, *, month: date, now: datetime
-) -> None:
-    """Move the mapped instances whose index is ``length`` or more to removed: the mapping has shrunk (case A35)."""
-    execute(
-        connection,
-        _REMOVE,
-        {
-            "dag_run_id": dag_run_id,
-            "task_id": task_id,
-            "length": length,
-            "lawful": list(may_follow(TaskState.REMOVED)),
-            "month": month,
-            "now": now,
-        },
-    )
+def _close_marked(connection: Connection, moved: Sequence[Any], *, month: date, now: datetime) -> None:
+    """Close the attempts of instances that were ended while they ran."""
+    running = [row[2] for row in moved if row[3] in (TaskState.RUNNING, TaskState.RESTARTING)]
+    if running:
+        parameters = {"attempt_ids": running, "error": _MARKED, "month": month, "now": now}
+        execute(connection, _CLOSE_MARKED, parameters)

@@ -1,32 +1,30 @@
 """Look at the runs that something happened to, and move their tasks and themselves on.
 
-A beat claims due wake-ups, forgets them, reads the states of those runs' instances as counts, decides purely
+A beat claims due wake-ups, forgets them, reads the states of the instances that they name, decides purely
 (``readiness``), and writes one statement for each kind of change. A running run in which nothing changed costs nothing
-(design section 3.1). Wake-ups are forgotten before states are read: one that commits in between is seen next time.
+(design section 3.1). Wake-ups are forgotten before states are read: one that commits in between is seen next time. A
+run whose evaluation fails is set aside, and the others of its batch are advanced without it.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import InternalError, OperationalError
 
 from treadle_metadata import claims
-from treadle_metadata.branches import told_to_skip
-from treadle_metadata.deciding.graph import Graph
-from treadle_metadata.deciding.past import held_by_past
-from treadle_metadata.deciding.readiness import Decisions, decide
-from treadle_metadata.endings import stop_tasks
-from treadle_metadata.planning import forget_wakeups, next_wakeup, state_counts
-from treadle_metadata.states import RunState, TaskState
-from treadle_metadata.transitions import instances, runs
+from treadle_metadata.planning import forget_wakeups, next_wakeup
+from treadle_scheduler.advancing import advance
 from treadle_scheduler.context import Context, Done
-from treadle_scheduler.expansion import expand
-from treadle_scheduler.time_limits import end_overdue
+from treadle_scheduler.memory import Changed
+
+log = logging.getLogger(__name__)
 
 HELD_ELSEWHERE: Final = timedelta(milliseconds=20)
 """How soon to look again at a woken run that another scheduler holds at this moment."""
@@ -34,69 +32,64 @@ HELD_ELSEWHERE: Final = timedelta(milliseconds=20)
 
 def advance_runs(context: Context) -> Done:
     """Move the woken runs on."""
+    try:
+        return _beat(context, _together)
+    except (InternalError, OperationalError):
+        raise
+    except Exception:
+        log.warning("runs could not be advanced together, they are advanced one by one", exc_info=True)
+        return _beat(context, _one_by_one)
+
+
+def _beat(context: Context, way: Any) -> Done:
+    """Advance one batch of woken runs in one transaction; what it has entered counts only if it commits."""
     now = context.clock.now()
     most = context.settings.runs_per_beat
+    touched: set[int] = set()
 
     def act(connection: Connection) -> Done:
+        context.memory.forget(touched)
         woken = claims.claim_woken_runs(connection, now=now, most=most)
-        forget_wakeups(connection, [run["id"] for run in woken], now=now)
-        by_month = sorted(woken, key=itemgetter("month"))
-        ended = 0
-        for month, batch in groupby(by_month, key=itemgetter("month")):
-            ended += _advance(connection, context, list(batch), month, now)
+        touched.update(run["id"] for run in woken)
+        changed = forget_wakeups(connection, [run["id"] for run in woken], now=now)
+        ended: int = way(connection, context, woken, changed, now)
         due_at = next_wakeup(connection)
         if due_at is not None and due_at <= now:
             due_at = now + HELD_ELSEWHERE
         return Done(len(woken), due_at, again=len(woken) == most or ended > 0)
 
-    return context.database.run(act)
+    try:
+        return context.database.run(act)
+    except BaseException:
+        context.memory.forget(touched)
+        raise
 
 
-def _advance(
-    connection: Connection, context: Context, woken: Sequence[Mapping[str, Any]], month: date, now: datetime
+def _together(
+    connection: Connection, context: Context, woken: Sequence[Mapping[str, Any]], changed: Changed, now: datetime
 ) -> int:
-    """Move runs of one month on; return how many ended, since their DAGs' next runs may start now."""
-    graphs = context.graphs.get(connection, {run["version_id"] for run in woken})
-    open_runs = end_overdue(connection, woken, graphs, month=month, now=now)
-    ids = [run["id"] for run in open_runs]
-    instances.schedule_due_retries(connection, ids, month=month, now=now)
-    counts = state_counts(connection, ids, month=month)
-    held = held_by_past(connection, open_runs, graphs)
-    left_out = told_to_skip(connection, open_runs, graphs, month=month)
-    decided = []
-    for run in open_runs:
-        graph = graphs[run["version_id"]]
-        of_run = counts.get(run["id"], {})
-        states = [of_run.get(node.task.task_id, {}) for node in graph.nodes]
-        of_past, of_branches = held.get(run["id"], frozenset()), left_out.get(run["id"], frozenset())
-        decided.append((run, graph, decide(graph, states, of_past, of_branches)))
-    _write(connection, decided, month, now)
-    runs.wake_following(connection, [run["id"] for run, graph, _ in decided if graph.past_dependent], now=now)
-    return len(woken) - len(open_runs) + sum(what.finish is not None for _, _, what in decided)
+    """Advance all runs in a few statements; return how many ended."""
+    ended = 0
+    for month, batch in groupby(sorted(woken, key=itemgetter("month")), key=itemgetter("month")):
+        ended += advance(connection, context, list(batch), changed, month=month, now=now)
+    for run in woken:
+        context.quarantine.release(connection, run)
+    return ended
 
 
-def _write(
-    connection: Connection, decided: Sequence[tuple[Mapping[str, Any], Graph, Decisions]], month: date, now: datetime
-) -> None:
-    """Write all decisions of one month: one statement for each kind of change."""
-    kinds = (
-        ("schedule", TaskState.SCHEDULED),
-        ("succeed", TaskState.SUCCESS),
-        ("skip", TaskState.SKIPPED),
-        ("upstream_fail", TaskState.UPSTREAM_FAILED),
-    )
-    for name, state in kinds:
-        pairs = [
-            (run["id"], graph.nodes[one].task.task_id) for run, graph, what in decided for one in getattr(what, name)
-        ]
-        instances.decide(connection, pairs, state, month=month, now=now)
-    for run, graph, what in decided:
-        for one in what.expand:
-            expand(connection, run, graph, one, month=month, now=now)
-    for run, graph, what in decided:
-        if what.give_up:
-            teardowns = [node.task.task_id for node in graph.nodes if node.task.is_teardown]
-            stop_tasks(connection, [run["id"]], TaskState.FAILED, sparing=teardowns, month=month, now=now)
-    for outcome in (RunState.SUCCESS, RunState.FAILED):
-        ended = [run["id"] for run, _, what in decided if what.finish is outcome]
-        runs.finish(connection, ended, outcome, now=now)
+def _one_by_one(
+    connection: Connection, context: Context, woken: Sequence[Mapping[str, Any]], changed: Changed, now: datetime
+) -> int:
+    """Advance each run by itself and set aside those with which that fails; return how many ended."""
+    ended = 0
+    for run in woken:
+        try:
+            with connection.begin_nested():
+                ended += advance(connection, context, [run], changed, month=run["month"], now=now)
+                context.quarantine.release(connection, run)
+        except (InternalError, OperationalError):
+            raise
+        except Exception as error:
+            context.memory.forget([run["id"]])
+            context.quarantine.put(connection, run, error, now=now)
+    return ended

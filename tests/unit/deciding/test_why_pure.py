@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import code
 
-from treadle.document import DagDocument, TaskDocument
+from treadle.document import DagDocument, ExpandArgument, ExpandDocument, GroupDocument, TaskDocument
 from treadle_metadata.deciding import why_dag, why_run, why_task
 from treadle_metadata.deciding.graph import compile_graph
 from treadle_metadata.deciding.limits import Candidate, Limits, Load, admit
-from treadle_metadata.deciding.reasons import Reason, instance_id
+from treadle_metadata.deciding.reasons import Explanation, Reason, instance_id
+from treadle_metadata.deciding.snapshot import Snapshot
 from treadle_metadata.deciding.why_dag import DagFacts, SchedulerFacts
 from treadle_metadata.deciding.why_run import Room, RunFacts
 from treadle_metadata.deciding.why_task import InstanceFacts, Waiting
@@ -94,9 +95,9 @@ def test_every_state_of_a_task_is_settled_or_explained_further() -> None:
 def test_a_waiting_rule_names_an_unfinished_upstream_task(states: list[str]) -> None:
     above = tuple(TaskDocument(f"t{number}") for number in range(len(states)))
     below = TaskDocument("below", upstream=tuple(task.task_id for task in above), trigger_rule="all_done")
-    graph = compile_graph(DagDocument("d", tasks=(*above, below)))
+    document = DagDocument("d", tasks=(*above, below))
     one = InstanceFacts(id=1, dag_id="d", run_id="r", task_id="below", map_index=-1, state="none")
-    found = why_task.undecided(one, graph, [*({state: 1} for state in states), {"none": 1}])
+    found = why_undecided(one, document, [*states, "none"])
     unfinished = [f"d/r/t{number}" for number, state in enumerate(states) if state in ("none", "running")]
     if unfinished:
         assert found.blocked_by is not None
@@ -112,10 +113,31 @@ def test_a_setup_further_up_that_runs_again_is_named() -> None:
         TaskDocument("second", upstream=("first",)),
         TaskDocument("teardown", upstream=("second",), is_teardown=True, setups=("setup",)),
     )
-    graph = compile_graph(DagDocument("d", tasks=tasks))
     one = InstanceFacts(id=1, dag_id="d", run_id="r", task_id="second", map_index=-1, state="none")
-    found = why_task.undecided(one, graph, [{"running": 1}, {"success": 1}, {"none": 1}, {"none": 1}])
+    found = why_undecided(one, DagDocument("d", tasks=tasks), ["running", "success", "none", "none"])
     assert found.sentence == "second waits for its setup 'setup'; unfinished: setup (running)"
+
+
+def test_within_a_mapped_group_the_same_instance_is_named() -> None:
+    expand = ExpandDocument("product", (ExpandArgument("x", length=2),))
+    tasks = TaskDocument("g.a", group_id="g"), TaskDocument("g.b", upstream=("g.a",), group_id="g")
+    graph = compile_graph(DagDocument("d", tasks=tasks, groups=(GroupDocument("g", expand=expand),)))
+    states = {"g.a": {0: "success", 1: "running"}, "g.b": {0: "none", 1: "none"}}
+    rows = [(task, index, state) for task, own in states.items() for index, state in own.items()]
+    one = InstanceFacts(id=1, dag_id="d", run_id="r", task_id="g.b", map_index=1, state="none")
+    found = why_task.undecided(one, Snapshot(graph, rows), states)
+    assert found.sentence == (
+        "g.b[1] waits for 1 of 1 upstream task: all must succeed (all_success); unfinished: g.a[1] (running)"
+    )
+    assert found.blocked_by is not None
+    assert found.blocked_by.id == "d/r/g.a/1"
+
+
+def why_undecided(one: InstanceFacts, document: DagDocument, states: list[str]) -> Explanation:
+    """Explain an instance of a run whose tasks are in ``states``, in the document's order."""
+    rows = [(task.task_id, -1, state) for task, state in zip(document.tasks, states, strict=True)]
+    by_task = {name: {index: state} for name, index, state in rows}
+    return why_task.undecided(one, Snapshot(compile_graph(document), rows), by_task)
 
 
 @st.composite
@@ -138,7 +160,8 @@ def queues(draw: st.DrawFn) -> list[Candidate]:
 def a_load(active: int) -> Load:
     load = Load()
     for _ in range(active):
-        load.add(dag_run_id=1, dag_id="d", task_id="t", pool="p", slots=1)
+        load.hold(pool="p", dag_id="d", slots=1)
+        load.engage(dag_run_id=1, dag_id="d", task_id="t")
     return load
 
 

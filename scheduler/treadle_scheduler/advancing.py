@@ -1,0 +1,130 @@
+"""Move claimed runs of one month on: bring their snapshots up to date, decide purely, write what is decided.
+
+Called by the duty ``advance_runs`` within its transaction. The number of statements does not grow with that of runs;
+only a mapping that gets its instances costs some of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from treadle_metadata.deciding.past import held_by_past
+from treadle_metadata.deciding.readiness import Decisions, decide
+from treadle_metadata.deciding.snapshot import Snapshot
+from treadle_metadata.endings import stop_tasks
+from treadle_metadata.states import RunState, TaskState
+from treadle_metadata.transitions import instances, runs
+from treadle_scheduler.context import Context
+from treadle_scheduler.expansion import Expansion
+from treadle_scheduler.memory import Changed, Updates
+from treadle_scheduler.time_limits import end_overdue
+
+_MOVES: Final = (
+    ("schedule", TaskState.SCHEDULED),
+    ("succeed", TaskState.SUCCESS),
+    ("skip", TaskState.SKIPPED),
+    ("upstream_fail", TaskState.UPSTREAM_FAILED),
+)
+
+Held = Mapping[int, frozenset[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One run and what is to be done in it."""
+
+    run: Mapping[str, Any]
+    snapshot: Snapshot
+    what: Decisions
+
+
+def advance(
+    connection: Connection,
+    context: Context,
+    woken: Sequence[Mapping[str, Any]],
+    changed: Changed,
+    *,
+    month: date,
+    now: datetime,
+) -> int:
+    """Move runs on; return how many ended, since their DAGs' next runs may start now."""
+    graphs = context.graphs.get(connection, {run["version_id"] for run in woken})
+    open_runs = end_overdue(connection, woken, graphs, month=month, now=now)
+    instances.schedule_due_retries(connection, [run["id"] for run in open_runs], month=month, now=now)
+    # What ends before its time was changed by no report.
+    changed = {**changed, **{run["id"]: None for run in open_runs if run["ending"]}}
+    updates = context.memory.look_at(connection, open_runs, graphs, changed, month=month)
+    held = held_by_past(connection, open_runs, graphs)
+    decided = [_decide(run, updates, held) for run in open_runs]
+    _write_moves(connection, decided, month, now)
+    decided = _expand(connection, context, decided, held, month, now)
+    _end(connection, context, decided, month, now)
+    depended_on = [one.run["id"] for one in decided if one.snapshot.graph.past_dependent]
+    runs.wake_following(connection, depended_on, now=now)
+    return len(woken) - len(open_runs) + sum(one.what.finish is not None for one in decided)
+
+
+def _decide(run: Mapping[str, Any], updates: Updates, held: Held) -> Decided:
+    snapshot, changes = updates[run["id"]]
+    ending = RunState(run["ending"]) if run["ending"] else None
+    return Decided(run, snapshot, decide(snapshot, changes, held.get(run["id"], frozenset()), ending=ending))
+
+
+def _write_moves(connection: Connection, decided: Sequence[Decided], month: date, now: datetime) -> None:
+    """Write the moves of instances: one statement for each kind."""
+    for name, state in _MOVES:
+        moved = [
+            (one.run["id"], one.snapshot.graph.nodes[node].task.task_id, place - 1)
+            for one in decided
+            for node, place in getattr(one.what, name)
+        ]
+        instances.decide_instances(connection, moved, state, month=month, now=now)
+
+
+def _expand(
+    connection: Connection, context: Context, decided: Sequence[Decided], held: Held, month: date, now: datetime
+) -> list[Decided]:
+    """Give ready mappings their instances and decide again on their runs, until none is left to be expanded.
+
+    Returns the last decisions on each run.
+    """
+    last = {one.run["id"]: one for one in decided}
+    left = [one for one in decided if one.what.expand or one.what.expand_groups]
+    while left:
+        verified = {one.run["id"]: one.snapshot.verified for one in left}
+        for one in left:
+            most = context.settings.max_map_length
+            expansion = Expansion(connection, one.run["id"], one.snapshot.graph, month, now, most)
+            for node in one.what.expand:
+                expansion.expand(node)
+            for group in one.what.expand_groups:
+                expansion.expand_group(group)
+                verified[one.run["id"]].add(group.group_id)
+        updates = context.memory.read(connection, {one.run["id"]: one.snapshot.graph for one in left}, month)
+        for run, (snapshot, _) in updates.items():
+            snapshot.verified |= verified[run]
+        again = [_decide(one.run, updates, held) for one in left]
+        _write_moves(connection, again, month, now)
+        last |= {one.run["id"]: one for one in again}
+        left = [one for one in again if one.what.expand or one.what.expand_groups]
+    return list(last.values())
+
+
+def _end(connection: Connection, context: Context, decided: Sequence[Decided], month: date, now: datetime) -> None:
+    """Stop what is given up, and end the runs in which nothing is left to do."""
+    ended: dict[tuple[RunState, str | None], list[int]] = {}
+    for one in decided:
+        if one.what.give_up:
+            teardowns = [node.task.task_id for node in one.snapshot.graph.nodes if node.task.is_teardown]
+            stop_tasks(connection, [one.run["id"]], TaskState.FAILED, sparing=teardowns, month=month, now=now)
+        if one.what.finish is not None:
+            ended.setdefault((one.what.finish, one.run["ending_reason"]), []).append(one.run["id"])
+        if one.what.give_up or one.what.finish is not None:
+            context.memory.forget([one.run["id"]])
+    for (outcome, reason), ids in ended.items():
+        runs.finish(connection, ids, outcome, now=now, reason=reason)
