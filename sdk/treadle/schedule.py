@@ -47,8 +47,7 @@ def schedule_document(schedule: Any, timezone: str) -> ScheduleDocument:
         )
     if hasattr(schedule, "condition") or isinstance(schedule, (list, tuple, set, frozenset)):
         # Loaded on need: most DAGs are scheduled by time alone.
-        document = importlib.import_module("treadle.asset_schedules").assets_document(schedule)
-        return document  # type: ignore[no-any-return]
+        return importlib.import_module("treadle.asset_schedules").assets_document(schedule)  # type: ignore[no-any-return]
     if hasattr(schedule, "to_document"):
         document = schedule.to_document()
         if not isinstance(document, ScheduleDocument):
@@ -60,7 +59,9 @@ def schedule_document(schedule: Any, timezone: str) -> ScheduleDocument:
         return ScheduleDocument(
             kind="delta", relative=step.parts, timezone=timezone, style=_STYLE, summary=f"every {step.words}"
         )
-    raise ValueError("a cron expression, a preset such as '@daily', a timedelta, a relativedelta, a timetable, assets or None")
+    raise ValueError(
+        "a cron expression, a preset such as '@daily', a timedelta, a relativedelta, a timetable, assets or None"
+    )
 
 
 def _from_text(text: str, timezone: str) -> ScheduleDocument:

@@ -1,26 +1,29 @@
 """Make the runs of DAGs that are scheduled by assets, of the events that have gathered for them.
 
 A DAG is looked at when a new event was put before it, and locked meanwhile: of several schedulers one decides. A run
-takes all that has gathered (``treadle_metadata.assets``). A DAG at its run limit goes on gathering until a run of it
-ends (case A43), a paused one until it is unpaused. A crash leaves the events where they were.
+takes all that has gathered (``treadle_metadata.assets``), of a DAG by partitions all of its key. A DAG at its run limit
+goes on gathering until a run of it ends (case A43), a paused one until it is unpaused. A crash leaves the events where
+they were.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from treadle.asset_conditions import is_met
+from treadle.document import ScheduleDocument
 from treadle_metadata import claims
 from treadle_metadata.assets import gathering
 from treadle_metadata.identifiers import month_of
 from treadle_metadata.planning import runs_under_way
 from treadle_metadata.transitions import runs
 from treadle_scheduler.context import Context, Done
+from treadle_scheduler.partitioned import complete_partitions
 
 BATCH: Final = 200
 
@@ -28,7 +31,7 @@ Row = Mapping[str, Any]
 
 
 def create_asset_runs(context: Context) -> Done:
-    """Make a run of each of a batch of DAGs whose condition is met."""
+    """Make a run of each of a batch of DAGs whose condition is met, or of each of their partitions of which it is."""
     now = context.clock.now()
 
     def act(connection: Connection) -> Done:
@@ -36,8 +39,9 @@ def create_asset_runs(context: Context) -> Done:
         if not dags:
             return Done()
         free = _below_limit(connection, context, dags, now)
-        met = _met(connection, context, free)
-        made = runs.insert_runs(connection, [_run(dag, now) for dag in met], month=month_of(now), now=now)
+        versions = {dag["dag_id"]: dag["version_id"] for dag in free}
+        new = [_run(dag_id, versions[dag_id], key, now) for dag_id, key in _met(connection, context, versions, now)]
+        made = runs.insert_runs(connection, new, month=month_of(now), now=now)
         if made:
             gathering.take_events(connection, made)
         return Done(len(made), again=len(dags) == BATCH)
@@ -54,25 +58,38 @@ def _below_limit(connection: Connection, context: Context, dags: Sequence[Row], 
     return [dag for dag in dags if dag["dag_id"] not in full]
 
 
-def _met(connection: Connection, context: Context, dags: Sequence[Row]) -> list[Row]:
-    dag_ids = [dag["dag_id"] for dag in dags]
+def _met(
+    connection: Connection, context: Context, versions: Mapping[str, int], now: datetime
+) -> Iterator[tuple[str, str | None]]:
+    """Yield each DAG of which a run is to be made, with the run's partition key, if it has one."""
+    graphs = context.graphs.get(connection, list(versions.values()))
+    schedules = {dag_id: graphs[version_id].document.schedule for dag_id, version_id in versions.items()}
+    plain = {dag_id: one for dag_id, one in schedules.items() if not one.partitions}
+    keyed = {dag_id: one for dag_id, one in schedules.items() if one.partitions}
+    if plain:
+        yield from ((dag_id, None) for dag_id in _met_conditions(connection, plain))
+    if keyed:
+        yield from complete_partitions(connection, keyed, now=now)
+
+
+def _met_conditions(connection: Connection, schedules: Mapping[str, ScheduleDocument]) -> list[str]:
+    dag_ids = list(schedules)
     gathering.mark_seen(connection, dag_ids)
     updated = gathering.updated_parts(connection, dag_ids)
-    graphs = context.graphs.get(connection, [dag["version_id"] for dag in dags])
-    met = []
-    for dag in dags:
-        condition = graphs[dag["version_id"]].document.schedule.condition
-        if condition is not None and is_met(condition, updated.get(dag["dag_id"], ())):
-            met.append(dag)
-    return met
+    return [
+        dag_id
+        for dag_id, schedule in schedules.items()
+        if schedule.condition is not None and is_met(schedule.condition, updated.get(dag_id, ()))
+    ]
 
 
-def _run(dag: Row, now: datetime) -> dict[str, Any]:
+def _run(dag_id: str, version_id: int, key: str | None, now: datetime) -> dict[str, Any]:
     return {
-        "dag_id": dag["dag_id"],
+        "dag_id": dag_id,
         "run_id": f"asset_triggered__{now.isoformat()}_{secrets.token_hex(4)}",
-        "version_id": dag["version_id"],
+        "version_id": version_id,
         "run_type": "asset_triggered",
         "run_after": now,
         "triggered_by": "asset",
+        "partition_key": key,
     }

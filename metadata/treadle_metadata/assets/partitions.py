@@ -1,0 +1,83 @@
+"""The partitions that consumers with keys gather: a row of the queue is put under its target key when it is first seen.
+
+All rows of one consumer and key are one partition, by construction: there is no row for the partition itself that two
+schedulers or two events could make twice (case A46). Called by ``create_asset_runs`` with the consumers locked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import Connection
+
+from treadle.document import AssetKey
+from treadle_metadata.statements import execute, tuples
+
+_TAKE_NEW: Final = """
+    DELETE FROM asset_run_queue AS queued USING asset_event AS event
+    WHERE queued.dag_id = ANY(%(dag_ids)s) AND queued.target_key = '' AND event.id = queued.event_id
+    RETURNING queued.dag_id, queued.kind, queued.name, queued.event_id, event.partition_key
+"""
+
+_PUT: Final = """
+    INSERT INTO asset_run_queue (dag_id, kind, name, target_key, event_id, is_new)
+    SELECT dag_id, kind, name, target_key, event_id, false
+    FROM unnest(%(dag_ids)s::text[], %(kinds)s::text[], %(names)s::text[], %(keys)s::text[], %(events)s::bigint[])
+        AS mapped (dag_id, kind, name, target_key, event_id)
+    ON CONFLICT DO NOTHING
+"""
+
+_GATHERED: Final = """
+    SELECT DISTINCT queued.dag_id, queued.target_key, queued.kind, queued.name, event.partition_key
+    FROM unnest(%(dag_ids)s::text[], %(keys)s::text[]) AS changed (dag_id, target_key)
+    JOIN asset_run_queue AS queued USING (dag_id, target_key)
+    JOIN asset_event AS event ON event.id = queued.event_id
+"""
+
+Gathered = Mapping[AssetKey, frozenset[str]]
+"""By part of the condition, the upstream keys that have gathered for one partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedEvent:
+    """An event that waits for a consumer, with the key that its source gave it."""
+
+    dag_id: str
+    part: AssetKey
+    event_id: int
+    key: str | None
+
+
+def take_new(connection: Connection, dag_ids: Sequence[str]) -> list[QueuedEvent]:
+    """Take the events of these consumers out of the queue that have no target key yet."""
+    found = tuples(connection, _TAKE_NEW, {"dag_ids": list(dag_ids)})
+    return [QueuedEvent(row[0], (row[1], row[2]), row[3], row[4]) for row in found]
+
+
+def put_under_keys(connection: Connection, mapped: Sequence[tuple[QueuedEvent, str]]) -> None:
+    """Put events back, each under a target key of its consumer."""
+    if mapped:
+        execute(
+            connection,
+            _PUT,
+            {
+                "dag_ids": [event.dag_id for event, _ in mapped],
+                "kinds": [event.part[0] for event, _ in mapped],
+                "names": [event.part[1] for event, _ in mapped],
+                "keys": [key for _, key in mapped],
+                "events": [event.event_id for event, _ in mapped],
+            },
+        )
+
+
+def gathered(connection: Connection, partitions: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Gathered]:
+    """Return what has gathered for each of these (DAG id, target key)."""
+    if not partitions:
+        return {}
+    parameters = {"dag_ids": [one[0] for one in partitions], "keys": [one[1] for one in partitions]}
+    found: dict[tuple[str, str], dict[AssetKey, set[str]]] = {}
+    for dag_id, target, kind, name, key in tuples(connection, _GATHERED, parameters):
+        found.setdefault((dag_id, target), {}).setdefault((kind, name), set()).add(key)
+    return {one: {part: frozenset(keys) for part, keys in parts.items()} for one, parts in found.items()}

@@ -1,0 +1,138 @@
+"""Runs by partition: one for each complete key, on a real database with an instant executor."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from tests.support.scheduling import TestScheduler, a_dag
+
+from treadle import (
+    Asset,
+    CronPartitionTimetable,
+    FanOutMapper,
+    MonthWindow,
+    PartitionedAssetTimetable,
+    RollupMapper,
+    StartOfDayMapper,
+    StartOfMonthMapper,
+    StartOfWeekMapper,
+    WeekWindow,
+)
+from treadle.document import TaskDocument
+from treadle_metadata.assets.emitting import NewEvent, emit
+from treadle_metadata.clock import ManualClock
+from treadle_metadata.connection import Database
+from treadle_metadata.settings import Settings
+from treadle_metadata.statements import rows
+
+DAY = "%Y-%m-%d"
+MONTHLY = RollupMapper(upstream_mapper=StartOfMonthMapper(input_format=DAY), window=MonthWindow())
+
+
+@pytest.fixture
+def scheduler(database: Database, settings: Settings, clock: ManualClock) -> TestScheduler:
+    return TestScheduler(database, settings, clock)
+
+
+def install(scheduler: TestScheduler, timetable: Any, **columns: Any) -> None:
+    scheduler.install(a_dag("consumer", TaskDocument("work"), schedule=timetable.to_document()), **columns)
+
+
+def tell(scheduler: TestScheduler, name: str, *keys: str | None) -> None:
+    with scheduler.database.begin() as connection:
+        emit(connection, [NewEvent(name, partition_key=key) for key in keys], now=scheduler.clock.now())
+
+
+def made(scheduler: TestScheduler) -> list[tuple[str, int]]:
+    """Return each run's partition key and its number of events."""
+    with scheduler.database.begin() as connection:
+        found = rows(
+            connection,
+            """
+            SELECT run.partition_key, count(taken.event_id) AS events
+            FROM dag_run AS run LEFT JOIN dag_run_asset_event AS taken ON taken.dag_run_id = run.id
+            GROUP BY run.id ORDER BY run.id
+            """,
+        )
+    return [(row["partition_key"], row["events"]) for row in found]
+
+
+def test_a_run_is_made_for_each_key_whose_assets_are_complete(scheduler: TestScheduler) -> None:
+    install(scheduler, PartitionedAssetTimetable(Asset("a") & Asset("b")))
+    tell(scheduler, "a", "eu", "us")
+    tell(scheduler, "b", "us", "asia")
+    scheduler.beats()
+    assert made(scheduler) == [("us", 2)]
+    tell(scheduler, "b", "eu")
+    tell(scheduler, "a", "us")
+    scheduler.beats()
+    assert made(scheduler) == [("us", 2), ("eu", 2)]
+
+
+def test_a_task_of_the_run_is_told_its_partition(scheduler: TestScheduler) -> None:
+    install(scheduler, PartitionedAssetTimetable(Asset("a")))
+    tell(scheduler, "a", "eu")
+    scheduler.beats()
+    assert [one["run"]["partition_key"] for one in scheduler.executor.taken] == ["eu"]
+
+
+@pytest.mark.parametrize(("month", "days"), [("2023-02", 28), ("2024-02", 29), ("2024-04", 30), ("2024-12", 31)])
+def test_a_month_runs_when_the_last_of_its_days_is_there_beside_a_monthly_asset(
+    scheduler: TestScheduler, month: str, days: int
+) -> None:
+    """Case H14: daily and monthly inputs together."""
+    timetable = PartitionedAssetTimetable(
+        Asset("daily") & Asset("monthly"), partition_mapper_config={Asset("daily"): MONTHLY}
+    )
+    install(scheduler, timetable)
+    tell(scheduler, "monthly", month)
+    tell(scheduler, "daily", *(f"{month}-{day:02}" for day in range(1, days)))
+    scheduler.beats()
+    assert made(scheduler) == []
+    tell(scheduler, "daily", f"{month}-{days:02}")
+    scheduler.beats()
+    assert made(scheduler) == [(month, days + 1)]
+
+
+def test_one_event_may_make_runs_of_many_keys(scheduler: TestScheduler) -> None:
+    mapper = FanOutMapper(
+        upstream_mapper=StartOfWeekMapper(input_format=DAY), window=WeekWindow(), downstream_mapper=StartOfDayMapper()
+    )
+    install(scheduler, PartitionedAssetTimetable(Asset("a"), default_partition_mapper=mapper))
+    tell(scheduler, "a", "2024-02-28")
+    scheduler.beats()
+    assert made(scheduler) == [
+        (f"2024-{day}", 1) for day in ("02-26", "02-27", "02-28", "02-29", "03-01", "03-02", "03-03")
+    ]
+
+
+@pytest.mark.parametrize(("key", "words"), [(None, "has no partition key"), ("not a day", "cannot be read")])
+def test_an_event_that_belongs_to_no_partition_makes_no_run_but_a_warning(
+    scheduler: TestScheduler, key: str | None, words: str
+) -> None:
+    install(scheduler, PartitionedAssetTimetable(Asset("a"), default_partition_mapper=MONTHLY))
+    tell(scheduler, "a", key)
+    scheduler.beats()
+    assert made(scheduler) == []
+    with scheduler.database.begin() as connection:
+        (warning,) = rows(connection, "SELECT kind, message FROM dag_warning")
+        assert rows(connection, "SELECT FROM asset_run_queue") == []
+    assert warning["kind"] == "partition"
+    assert words in warning["message"]
+
+
+def test_the_clock_makes_runs_that_each_have_a_partition_in_the_schedules_zone(
+    scheduler: TestScheduler, clock: ManualClock
+) -> None:
+    midnight = datetime(2026, 1, 5, 23, tzinfo=UTC)
+    clock.set(midnight - timedelta(hours=1))
+    install(
+        scheduler, CronPartitionTimetable("0 0 * * *", timezone="Europe/Berlin", key_format=DAY), next_run_at=midnight
+    )
+    clock.set(midnight)
+    scheduler.beats()
+    assert made(scheduler) == [("2026-01-06", 0)]
+    with scheduler.database.begin() as connection:
+        assert rows(connection, "SELECT partition_date FROM dag_run") == [{"partition_date": midnight}]
