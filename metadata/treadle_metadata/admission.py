@@ -1,40 +1,126 @@
-"""What the admission of tasks reads: what is under way, pools' sizes, and scheduled instances in their order."""
+"""What the admission of tasks reads: what is under way, pools' sizes, and ready instances in their turns.
+
+Counts are read in two steps: for all what pools and executors hold, and only for the DAGs that have something ready
+how far their caps are used. So a beat with 2,000 running instances and a few ready ones reads little.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import Connection
 
 from treadle_metadata.deciding.limits import Load
+from treadle_metadata.deciding.turns import Turns
 from treadle_metadata.statements import rows, tuples
 
+_SHARES: Final = """
+    SELECT instance.pool, instance.dag_id, coalesce(instance.executor, %(executor)s),
+           count(*) FILTER (WHERE instance.state <> 'deferred'), sum(instance.pool_slots)::bigint
+    FROM task_instance AS instance
+    WHERE instance.state IN ('queued', 'running', 'restarting', 'deferred')
+      AND (instance.state <> 'deferred'
+           OR instance.pool IN (SELECT name FROM slot_pool WHERE include_deferred))
+    GROUP BY 1, 2, 3
+"""
 
-def active_counts(connection: Connection) -> Sequence[Any]:
-    """Return (run, DAG, task, pool, number, slots) of active instances; deferred ones where their pool counts them."""
-    return tuples(
-        connection,
-        """
-        SELECT instance.dag_run_id, instance.dag_id, instance.task_id, instance.pool, count(*),
-               sum(instance.pool_slots)::bigint
-        FROM task_instance AS instance LEFT JOIN slot_pool ON slot_pool.name = instance.pool
-        WHERE instance.state IN ('queued', 'running', 'restarting', 'deferred')
-          AND (instance.state <> 'deferred' OR slot_pool.include_deferred)
-        GROUP BY instance.dag_run_id, instance.dag_id, instance.task_id, instance.pool
-        """,
+_ENGAGED: Final = """
+    SELECT dag_run_id, dag_id, task_id, count(*) FROM task_instance
+    WHERE state IN ('queued', 'running', 'restarting') AND dag_id = ANY(%(dag_ids)s)
+    GROUP BY dag_run_id, dag_id, task_id
+"""
+
+# The index task_instance_to_queue is walked from one (weight, DAG) of a pool to the next, whatever the backlog of
+# either, and no lower weight is looked at once enough is found. Each DAG shows its first few; the window deals them
+# out in turn, as deciding.turns does, which has the last word on what is returned here. The first row is before all.
+_CANDIDATES: Final = """
+    WITH RECURSIVE line AS (
+        SELECT pool, most, false AS is_backfill, 2147483647 AS weight, '' AS dag_id, '{}'::bigint[] AS ids,
+               '{}'::date[] AS months, 0 AS seen
+        FROM unnest(%(pools)s::text[], %(most)s::int[]) AS wanted (pool, most)
+        UNION ALL
+        SELECT line.pool, line.most, head.is_backfill, head.priority_weight, head.dag_id, ready.ids, ready.months,
+               line.seen + cardinality(ready.ids)
+        FROM line CROSS JOIN LATERAL (
+            SELECT * FROM (
+                (SELECT is_backfill, priority_weight, dag_id FROM task_instance
+                 WHERE state = 'scheduled' AND pool = line.pool AND is_backfill = line.is_backfill
+                   AND priority_weight = line.weight AND dag_id > line.dag_id
+                 ORDER BY dag_id LIMIT 1)
+                UNION ALL
+                (SELECT is_backfill, priority_weight, dag_id FROM task_instance
+                 WHERE state = 'scheduled' AND pool = line.pool AND is_backfill = line.is_backfill
+                   AND priority_weight < line.weight AND line.seen < line.most
+                 ORDER BY priority_weight DESC, dag_id LIMIT 1)
+                UNION ALL
+                (SELECT is_backfill, priority_weight, dag_id FROM task_instance
+                 WHERE state = 'scheduled' AND pool = line.pool AND is_backfill
+                   AND NOT line.is_backfill AND line.seen < line.most
+                 ORDER BY priority_weight DESC, dag_id LIMIT 1)
+            ) AS following LIMIT 1
+        ) AS head CROSS JOIN LATERAL (
+            SELECT coalesce(array_agg(id), '{}') AS ids, coalesce(array_agg(month), '{}') AS months FROM (
+                SELECT id, month FROM task_instance AS instance
+                WHERE state = 'scheduled' AND pool = line.pool AND is_backfill = head.is_backfill
+                  AND priority_weight = head.priority_weight AND dag_id = head.dag_id
+                  AND NOT EXISTS (
+                      SELECT FROM dag WHERE dag.dag_id = head.dag_id AND (dag.is_paused OR NOT dag.is_active))
+                  AND (SELECT own.state FROM dag_run AS own WHERE own.id = instance.dag_run_id) = 'running'
+                  AND id <> ALL(%(chosen)s) AND dag_run_id <> ALL(%(full_runs)s)
+                  AND coalesce(executor, %(executor)s) <> ALL(%(full_executors)s)
+                  AND (dag_id, task_id) NOT IN (
+                      SELECT * FROM unnest(%(full_dag_ids)s::text[], %(full_task_ids)s::text[]))
+                  AND (dag_run_id, task_id) NOT IN (
+                      SELECT * FROM unnest(%(full_task_runs)s::bigint[], %(full_tasks_of_runs)s::text[]))
+                ORDER BY dag_run_id, id LIMIT line.most
+            ) AS first
+        ) AS ready
+    ), dealt AS (
+        SELECT one.id, one.month, line.most, row_number() OVER (
+                   PARTITION BY line.pool
+                   ORDER BY line.is_backfill, line.weight DESC, coalesce(share.slots, 0) + one.place,
+                            line.dag_id <= coalesce(turn.dag_id, ''), line.dag_id) AS place
+        FROM line CROSS JOIN LATERAL unnest(line.ids, line.months) WITH ORDINALITY AS one (id, month, place)
+        LEFT JOIN unnest(%(share_pools)s::text[], %(share_dags)s::text[], %(shares)s::bigint[])
+            AS share (pool, dag_id, slots) ON share.pool = line.pool AND share.dag_id = line.dag_id
+        LEFT JOIN unnest(%(turn_pools)s::text[], %(turn_backfills)s::bool[], %(turn_weights)s::int[],
+                         %(turn_dags)s::text[]) AS turn (pool, is_backfill, weight, dag_id)
+            ON turn.pool = line.pool AND turn.is_backfill = line.is_backfill AND turn.weight = line.weight
     )
+    SELECT instance.id, instance.month, instance.dag_run_id, instance.dag_id, instance.task_id, instance.map_index,
+           instance.try_number, instance.max_tries, instance.pool, instance.pool_slots, instance.queue,
+           coalesce(instance.executor, %(executor)s) AS executor, instance.is_backfill, instance.priority_weight,
+           run.run_id, run.version_id, run.run_type, run.logical_date, run.interval_start, run.interval_end,
+           run.run_after, run.started_at AS run_started_at, run.conf, run.triggered_by, run.clear_number,
+           run.partition_key, run.partition_date, dag.file, version.file_hash
+    FROM dealt JOIN task_instance AS instance ON instance.id = dealt.id AND instance.month = dealt.month
+    JOIN dag_run AS run ON run.id = instance.dag_run_id
+    JOIN dag_version AS version ON version.id = run.version_id
+    JOIN dag ON dag.dag_id = run.dag_id
+    WHERE dealt.place <= dealt.most AND instance.state = 'scheduled'
+    ORDER BY instance.dag_run_id, instance.id
+"""
 
 
-def current_load(connection: Connection) -> Load:
-    """Return what is under way in the whole installation."""
+def shares(connection: Connection, *, executor: str) -> Load:
+    """Return what pools, DAGs and executors hold; tasks that name no executor are with ``executor``.
+
+    Deferred instances hold their slots where their pool says so, and nothing else.
+    """
     load = Load()
-    for run, dag_id, task_id, pool, count, slots in active_counts(connection):
-        load.add(dag_run_id=run, dag_id=dag_id, task_id=task_id, pool=pool, slots=slots, count=count)
+    for pool, dag_id, name, count, slots in tuples(connection, _SHARES, {"executor": executor}):
+        load.hold(pool=pool, dag_id=dag_id, executor=name, slots=slots, count=count)
     return load
+
+
+def add_engaged(connection: Connection, load: Load, dag_ids: Collection[str]) -> None:
+    """Enter into ``load`` how far the caps of these DAGs' runs and tasks are used."""
+    for run, dag_id, task_id, count in tuples(connection, _ENGAGED, {"dag_ids": list(dag_ids)}):
+        load.engage(dag_run_id=run, dag_id=dag_id, task_id=task_id, count=count)
 
 
 def pool_slots(connection: Connection) -> dict[str, int]:
@@ -44,60 +130,52 @@ def pool_slots(connection: Connection) -> dict[str, int]:
 
 @dataclass(slots=True)
 class Full:
-    """What can take no further instance now, so that its instances need not be looked at."""
+    """What is to be passed over: what can take no further instance now, and what is chosen already."""
 
-    pools: set[str] = field(default_factory=set)
+    chosen: set[int] = field(default_factory=set)
+    executors: set[str] = field(default_factory=set)
     runs: set[int] = field(default_factory=set)
     tasks: set[tuple[str, str]] = field(default_factory=set)
     """DAG and task."""
     tasks_in_runs: set[tuple[int, str]] = field(default_factory=set)
     """Run and task."""
 
+    def parameters(self) -> dict[str, Any]:
+        """Return it as the arrays that the statement takes."""
+        return {
+            "chosen": list(self.chosen),
+            "full_executors": list(self.executors),
+            "full_runs": list(self.runs),
+            "full_dag_ids": [dag for dag, _ in self.tasks],
+            "full_task_ids": [task for _, task in self.tasks],
+            "full_task_runs": [run for run, _ in self.tasks_in_runs],
+            "full_tasks_of_runs": [task for _, task in self.tasks_in_runs],
+        }
 
-def candidates(connection: Connection, *, most: int, full: Full) -> Sequence[Mapping[str, Any]]:
-    """Return, for each pool, its first ``most`` scheduled instances by priority weight, then age of their run.
+
+def candidates(
+    connection: Connection, *, most: Mapping[str, int], full: Full, load: Load, turns: Turns, executor: str
+) -> Sequence[Mapping[str, Any]]:
+    """Return, for each pool of ``most``, so many scheduled instances at the most: those whose turn comes first.
 
     Left out are instances of what is ``full``, of DAGs that are paused or gone from their file, and of runs that are
     not running. The file and its hash are read each time: an edit that leaves the DAG as it was makes no new version.
     """
-    return rows(
-        connection,
-        """
-        SELECT picked.*, run.run_id, run.version_id, run.run_type, run.logical_date, run.interval_start,
-               run.interval_end, run.run_after, run.started_at AS run_started_at, run.conf, run.triggered_by,
-               run.clear_number, dag.file, version.file_hash
-        FROM slot_pool CROSS JOIN LATERAL (
-            SELECT id, month, dag_run_id, dag_id, task_id, map_index, try_number, max_tries, pool, pool_slots, queue,
-                   executor, priority_weight
-            FROM task_instance AS instance
-            WHERE instance.state = 'scheduled' AND instance.pool = slot_pool.name
-              AND instance.dag_run_id <> ALL(%(full_runs)s)
-              AND (instance.dag_id, instance.task_id) NOT IN (
-                  SELECT * FROM unnest(%(full_dag_ids)s::text[], %(full_task_ids)s::text[]))
-              AND (instance.dag_run_id, instance.task_id) NOT IN (
-                  SELECT * FROM unnest(%(full_task_runs)s::bigint[], %(full_tasks_of_runs)s::text[]))
-              AND NOT EXISTS (
-                  SELECT FROM dag WHERE dag.dag_id = instance.dag_id AND (dag.is_paused OR NOT dag.is_active))
-              AND EXISTS (SELECT FROM dag_run AS own WHERE own.id = instance.dag_run_id AND own.state = 'running')
-            ORDER BY instance.priority_weight DESC, instance.dag_run_id, instance.id
-            LIMIT %(most)s
-        ) AS picked
-        JOIN dag_run AS run ON run.id = picked.dag_run_id
-        JOIN dag_version AS version ON version.id = run.version_id
-        JOIN dag ON dag.dag_id = run.dag_id
-        WHERE slot_pool.name <> ALL(%(full_pools)s)
-        ORDER BY picked.priority_weight DESC, picked.dag_run_id, picked.id
-        """,
-        {
-            "most": most,
-            "full_pools": list(full.pools),
-            "full_runs": list(full.runs),
-            "full_dag_ids": [dag for dag, _ in full.tasks],
-            "full_task_ids": [task for _, task in full.tasks],
-            "full_task_runs": [run for run, _ in full.tasks_in_runs],
-            "full_tasks_of_runs": [task for _, task in full.tasks_in_runs],
-        },
-    )
+    held = list(load.shares.items())
+    last = turns.all()
+    parameters = {
+        "pools": list(most),
+        "most": list(most.values()),
+        "executor": executor,
+        "share_pools": [pool for (pool, _), _ in held],
+        "share_dags": [dag_id for (_, dag_id), _ in held],
+        "shares": [slots for _, slots in held],
+        "turn_pools": [pool for pool, _, _ in last],
+        "turn_backfills": [standing[0] for _, standing, _ in last],
+        "turn_weights": [-standing[1] for _, standing, _ in last],
+        "turn_dags": [dag_id for _, _, dag_id in last],
+    }
+    return rows(connection, _CANDIDATES, parameters | full.parameters())
 
 
 def places_of(connection: Connection, attempt_ids: Sequence[UUID]) -> dict[UUID, tuple[int, date, str]]:

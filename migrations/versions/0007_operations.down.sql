@@ -1,3 +1,7 @@
+DROP INDEX task_instance_to_queue;
+
+CREATE INDEX task_instance_to_queue ON task_instance (pool, priority_weight DESC, dag_id, dag_run_id, id) WHERE state = 'scheduled';
+
 ALTER TABLE task_instance DROP COLUMN is_backfill;
 
 ALTER TABLE task_attempt DROP COLUMN code_hash;
@@ -5,6 +9,7 @@ ALTER TABLE task_attempt DROP COLUMN code_hash;
 ALTER TABLE backfill DROP COLUMN triggering_user;
 ALTER TABLE backfill DROP COLUMN cancelled_at;
 
+ALTER TABLE dag_run DROP COLUMN ending_reason;
 ALTER TABLE dag_run DROP COLUMN ending;
 
 ALTER TABLE dag_version ADD COLUMN code TEXT NOT NULL DEFAULT '';

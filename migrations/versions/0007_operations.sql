@@ -22,6 +22,7 @@ INSERT INTO dag_version_code (version_id, hash, since) SELECT id, file_hash, cre
 ALTER TABLE dag_version DROP COLUMN code;
 
 ALTER TABLE dag_run ADD COLUMN ending TEXT;
+ALTER TABLE dag_run ADD COLUMN ending_reason TEXT;
 ALTER TABLE dag_run ADD CONSTRAINT dag_run_ending_known_check CHECK (ending IN ('success', 'failed'));
 
 ALTER TABLE backfill ADD COLUMN cancelled_at TIMESTAMP WITH TIME ZONE;
@@ -30,3 +31,8 @@ ALTER TABLE backfill ADD COLUMN triggering_user TEXT;
 ALTER TABLE task_attempt ADD COLUMN code_hash TEXT;
 
 ALTER TABLE task_instance ADD COLUMN is_backfill BOOLEAN NOT NULL DEFAULT false;
+
+-- Ready instances of backfills stand behind all live work.
+DROP INDEX task_instance_to_queue;
+
+CREATE INDEX task_instance_to_queue ON task_instance (pool, is_backfill, priority_weight DESC, dag_id, dag_run_id, id) WHERE state = 'scheduled';

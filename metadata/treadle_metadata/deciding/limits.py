@@ -1,7 +1,8 @@
 """Which ready task instances may be queued now: pools, caps and parallelism, decided from plain counts.
 
-``admit`` goes through candidates in their order (priority weight, then age of the run). A refusal names the limit, so
-that "why is it not running?" has one answer (specification section 16; cases A18, A22, A24, B5).
+``admit`` goes through candidates in turn (``turns``: priority weight, then fair shares of DAGs, then age of the run).
+A refusal names the limit, so that "why is it not running?" has one answer (specification section 16; cases A18, A22,
+A24, B5, H6).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from treadle_metadata.deciding.reasons import Reason
+from treadle_metadata.deciding.turns import Standing, Turns, in_turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,14 @@ class Candidate:
     run_cap: int
     task_cap: int | None = None
     task_cap_in_run: int | None = None
+    weight: int = 1
+    executor: str = ""
+    is_backfill: bool = False
+
+    @property
+    def standing(self) -> Standing:
+        """Return where it stands before all fairness: live work first, then by weight."""
+        return self.is_backfill, -self.weight
 
 
 @dataclass(slots=True)
@@ -33,26 +43,41 @@ class Load:
 
     total: int = 0
     pools: dict[str, int] = field(default_factory=dict)
+    executors: dict[str, int] = field(default_factory=dict)
+    shares: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Slots that each (pool, DAG) holds."""
     runs: dict[int, int] = field(default_factory=dict)
     tasks: dict[tuple[str, str], int] = field(default_factory=dict)
     tasks_in_run: dict[tuple[int, str], int] = field(default_factory=dict)
 
-    def add(self, *, dag_run_id: int, dag_id: str, task_id: str, pool: str, slots: int, count: int = 1) -> None:
-        """Count ``count`` more active instances that hold ``slots`` pool slots together."""
+    def hold(self, *, pool: str, dag_id: str, slots: int, executor: str = "", count: int = 1) -> None:
+        """Count ``count`` more instances that hold ``slots`` slots together; a deferred one only holds (count 0)."""
         self.total += count
         self.pools[pool] = self.pools.get(pool, 0) + slots
+        self.executors[executor] = self.executors.get(executor, 0) + count
+        self.shares[pool, dag_id] = self.shares.get((pool, dag_id), 0) + slots
+
+    def engage(self, *, dag_run_id: int, dag_id: str, task_id: str, count: int = 1) -> None:
+        """Count ``count`` more active instances against the caps of their run and task."""
         self.runs[dag_run_id] = self.runs.get(dag_run_id, 0) + count
         task, in_run = (dag_id, task_id), (dag_run_id, task_id)
         self.tasks[task] = self.tasks.get(task, 0) + count
         self.tasks_in_run[in_run] = self.tasks_in_run.get(in_run, 0) + count
 
+    def admit(self, one: Candidate) -> None:
+        """Count a candidate that was admitted."""
+        self.hold(pool=one.pool, dag_id=one.dag_id, slots=one.pool_slots, executor=one.executor)
+        self.engage(dag_run_id=one.dag_run_id, dag_id=one.dag_id, task_id=one.task_id)
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The sizes: ``parallelism`` over all, and slots of each pool (-1: without limit)."""
+    """The sizes: ``parallelism`` over all, slots of each pool (-1: without limit), attempts of an executor."""
 
     parallelism: int
     pools: Mapping[str, int]
+    executors: Mapping[str, int] = field(default_factory=dict)
+    """Executors that have a limit of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +92,21 @@ class Refusal:
         return self.sentence
 
 
-def admit(candidates: Sequence[Candidate], load: Load, limits: Limits) -> tuple[list[Candidate], dict[int, Refusal]]:
-    """Return the candidates to queue, in order, and for each of the others the reason.
+def admit(
+    candidates: Sequence[Candidate], load: Load, limits: Limits, turns: Turns | None = None
+) -> tuple[list[Candidate], dict[int, Refusal]]:
+    """Return the candidates to queue, in the order of their turns, and for each of the others the reason.
 
-    ``load`` is brought up to date with what was admitted.
+    ``load`` and ``turns`` are brought up to date with what was admitted.
     """
     admitted: list[Candidate] = []
     refused: dict[int, Refusal] = {}
-    for one in candidates:
+    for one in in_turn(candidates, load.shares, turns or Turns()):
         refused_for = refusal(one, load, limits)
         if refused_for is not None:
             refused[one.id] = refused_for
             continue
-        load.add(dag_run_id=one.dag_run_id, dag_id=one.dag_id, task_id=one.task_id, pool=one.pool, slots=one.pool_slots)
+        load.admit(one)
         admitted.append(one)
     return admitted, refused
 
@@ -89,6 +116,10 @@ def refusal(one: Candidate, load: Load, limits: Limits) -> Refusal | None:
     if load.total >= limits.parallelism:
         sentence = f"the installation's parallelism of {limits.parallelism} is reached"
         return Refusal(Reason.PARALLELISM, sentence)
+    most = limits.executors.get(one.executor)
+    if most is not None and load.executors.get(one.executor, 0) >= most:
+        sentence = f"executor {one.executor!r} has {most} active attempts, the most that executor_parallelism allows"
+        return Refusal(Reason.EXECUTOR_FULL, sentence)
     return _pool_refusal(one, load, limits) or _cap_refusal(one, load)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date, datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection
@@ -11,8 +11,10 @@ from sqlalchemy import Connection
 from treadle.document import DagDocument, loads
 from treadle.timetables.base import InvalidSchedule
 from treadle.timetables.factory import from_document
-from treadle_metadata.deciding.limits import Candidate
+from treadle_metadata import admission
+from treadle_metadata.deciding.limits import Candidate, Load
 from treadle_metadata.deciding.reasons import Reason
+from treadle_metadata.deciding.turns import Turns
 from treadle_metadata.deciding.why_dag import DagFacts, SchedulerFacts
 from treadle_metadata.deciding.why_run import Room, RunFacts
 from treadle_metadata.deciding.why_task import Holder, InstanceFacts, Waiting
@@ -22,8 +24,8 @@ from treadle_metadata.statements import rows, tuples
 
 Row = Mapping[str, Any]
 
-MOST_BEFORE: Final = 500
-"""How many scheduled instances that go before one are looked at."""
+MOST_LOOKED_AT: Final = 500
+"""How many scheduled instances of each pool are looked at beside one."""
 
 
 def scheduler_facts(connection: Connection, now: datetime) -> SchedulerFacts:
@@ -225,43 +227,45 @@ def run_before(connection: Connection, run: Row) -> str | None:
     return found[0][0] if found else None
 
 
-def scheduled_before(connection: Connection, row: Row, settings: Settings) -> list[Waiting]:
-    """Return the scheduled instances that are admitted before this one, in their order, and it itself as the last."""
-    found = rows(
+def ready_with(
+    connection: Connection, row: Row, settings: Settings, pools: Collection[str], load: Load
+) -> tuple[Waiting, list[Waiting]]:
+    """Return a scheduled instance, and the others that the scheduler would look at beside it."""
+    found = admission.candidates(
+        connection,
+        most=dict.fromkeys(pools, MOST_LOOKED_AT),
+        full=admission.Full(),
+        load=load,
+        turns=Turns(),
+        executor=settings.executor,
+    )
+    places = {one["id"]: one["month"] for one in found} | {row["id"]: row["month"]}
+    others = [_waiting(one, settings) for one in _with_caps(connection, places)]
+    me = next(one for one in others if one.candidate.id == row["id"])
+    return me, [one for one in others if one is not me]
+
+
+def _with_caps(connection: Connection, places: Mapping[int, date]) -> Sequence[Row]:
+    """Return instances (their months by id) with the caps that their runs' versions give them, older runs first."""
+    return rows(
         connection,
         """
-        WITH looked_at AS (
-            (SELECT * FROM task_instance AS instance
-             WHERE state = 'scheduled'
-               AND (-priority_weight, dag_run_id, id) < (-%(weight)s::int, %(run)s::bigint, %(id)s::bigint)
-               AND NOT EXISTS (
-                   SELECT FROM dag WHERE dag.dag_id = instance.dag_id AND (dag.is_paused OR NOT dag.is_active))
-               AND EXISTS (SELECT FROM dag_run AS own WHERE own.id = instance.dag_run_id AND own.state = 'running')
-             ORDER BY priority_weight DESC, dag_run_id, id LIMIT %(most)s)
-            UNION ALL
-            SELECT * FROM task_instance WHERE id = %(id)s AND month = %(month)s
-        )
         SELECT instance.id, instance.dag_run_id, instance.dag_id, instance.task_id, instance.map_index, instance.pool,
-               instance.pool_slots, instance.priority_weight, run.run_id,
+               instance.pool_slots, instance.priority_weight, instance.executor, instance.is_backfill, run.run_id,
                (version.document ->> 'max_active_tasks')::int AS run_cap,
                (task ->> 'max_active_tis_per_dag')::int AS task_cap,
                (task ->> 'max_active_tis_per_dagrun')::int AS task_cap_in_run
-        FROM looked_at AS instance JOIN dag_run AS run ON run.id = instance.dag_run_id
+        FROM unnest(%(ids)s::bigint[], %(months)s::date[]) AS place (id, month)
+        JOIN task_instance AS instance ON instance.id = place.id AND instance.month = place.month
+        JOIN dag_run AS run ON run.id = instance.dag_run_id
         JOIN dag_version AS version ON version.id = run.version_id
         LEFT JOIN LATERAL jsonb_path_query_first(
             version.document, '$.tasks[*] ? (@.task_id == $name)', jsonb_build_object('name', instance.task_id)
         ) AS task ON true
-        ORDER BY instance.priority_weight DESC, instance.dag_run_id, instance.id
+        ORDER BY instance.dag_run_id, instance.id
         """,
-        {
-            "id": row["id"],
-            "month": row["month"],
-            "run": row["dag_run_id"],
-            "weight": row["priority_weight"],
-            "most": MOST_BEFORE,
-        },
+        {"ids": list(places), "months": list(places.values())},
     )
-    return [_waiting(one, settings) for one in found]
 
 
 def _waiting(row: Row, settings: Settings) -> Waiting:
@@ -275,14 +279,19 @@ def _waiting(row: Row, settings: Settings) -> Waiting:
         run_cap=row["run_cap"] or settings.max_active_tasks_per_dag,
         task_cap=row["task_cap"],
         task_cap_in_run=row["task_cap_in_run"],
+        weight=row["priority_weight"],
+        executor=row["executor"] or settings.executor,
+        is_backfill=row["is_backfill"],
     )
     return Waiting(candidate, row["run_id"], row["map_index"], row["priority_weight"])
 
 
-def holders(connection: Connection, me: Candidate, reason: Reason) -> tuple[list[Holder], int]:
+def holders(connection: Connection, me: Candidate, reason: Reason, settings: Settings) -> tuple[list[Holder], int]:
     """Return the first active instances that hold what ``reason`` names, and how many there are."""
     wanted = {
         "pool": me.pool if reason is Reason.POOL else None,
+        "executor": me.executor if reason is Reason.EXECUTOR_FULL else None,
+        "default": settings.executor,
         "run": me.dag_run_id if reason in (Reason.DAG_CAP, Reason.TASK_CAP_IN_RUN) else None,
         "dag_id": me.dag_id if reason in (Reason.TASK_CAP, Reason.TASK_CAP_IN_RUN) else None,
         "task_id": me.task_id if reason in (Reason.TASK_CAP, Reason.TASK_CAP_IN_RUN) else None,
@@ -298,6 +307,7 @@ def holders(connection: Connection, me: Candidate, reason: Reason) -> tuple[list
             WHERE active.state IN ('queued', 'running', 'restarting', 'deferred')
               AND (active.state <> 'deferred' OR slot_pool.include_deferred)
               AND (%(pool)s::text IS NULL OR active.pool = %(pool)s)
+              AND (%(executor)s::text IS NULL OR coalesce(active.executor, %(default)s) = %(executor)s)
               AND (%(run)s::bigint IS NULL OR active.dag_run_id = %(run)s)
               AND (%(task_id)s::text IS NULL OR (active.dag_id, active.task_id) = (%(dag_id)s, %(task_id)s))
             ORDER BY active.started_at NULLS LAST, active.id LIMIT 3

@@ -72,6 +72,7 @@ task_instance = Table(
     Index(
         "task_instance_to_queue",
         "pool",
+        "is_backfill",
         text("priority_weight DESC"),
         "dag_id",
         "dag_run_id",

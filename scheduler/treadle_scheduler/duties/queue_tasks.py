@@ -1,8 +1,9 @@
 """Admit scheduled task instances: give each a fresh attempt and mark it queued, as far as the limits allow.
 
 One scheduler at a time admits (an advisory lock, tried and never waited for), so that limits hold exactly. Candidates
-are asked for pool by pool, and again without those whose run or task is full, so that a full pool or a capped DAG
-never hides other ready work (case B5). What is committed here goes to the outbox, never what is not.
+are asked for pool by pool and DAG by DAG, and again without those whose run or task is full, so that neither a full
+pool nor a capped DAG nor a long backlog hides other ready work (cases B5, H6). What is committed here goes to the
+outbox, never what is not.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from treadle_metadata import admission, claims
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.deciding.limits import Candidate, Limits, Load, Refusal, admit
 from treadle_metadata.identifiers import new_attempt_id
+from treadle_metadata.settings import executor_limits
 from treadle_metadata.transitions import instances
 from treadle_metadata.transitions.instances import Picked
 from treadle_scheduler.context import Context, Done
@@ -41,12 +43,14 @@ def queue_tasks(context: Context) -> Done:
         handed.clear()
         if not claims.try_admission_lock(connection):
             return Done(0, now + HELD_ELSEWHERE)
-        load = admission.current_load(connection)
+        load = admission.shares(connection, executor=context.settings.executor)
         free = context.settings.parallelism - load.total
         if free <= 0:
             return Done()
-        limits = Limits(context.settings.parallelism, admission.pool_slots(connection))
-        chosen = _choose(connection, context, load, limits, free)
+        limits = Limits(
+            context.settings.parallelism, admission.pool_slots(connection), executor_limits(context.settings)
+        )
+        chosen = _choose(connection, context, load, limits)
         for month, batch in groupby(sorted(chosen, key=itemgetter("month")), key=itemgetter("month")):
             handed.extend(_queue(connection, context, list(batch), month, now))
         return Done(len(handed), again=len(handed) >= free)
@@ -56,23 +60,40 @@ def queue_tasks(context: Context) -> Done:
     return Done(done.count, done.next_at)
 
 
-def _choose(connection: Connection, context: Context, load: Load, limits: Limits, free: int) -> list[Row]:
+def _choose(connection: Connection, context: Context, load: Load, limits: Limits) -> list[Row]:
+    """Return the rows to queue. Each round looks further, past what the one before found to be full."""
     chosen: dict[int, Row] = {}
     full = admission.Full()
-    for _ in range(ROUNDS):
-        full.pools |= {pool for pool, slots in limits.pools.items() if 0 <= slots <= load.pools.get(pool, 0)}
-        picks = admission.candidates(connection, most=free + 16, full=full)
-        rows = {row["id"]: row for row in picks if row["id"] not in chosen}
-        if not rows:
+    known: set[str] = set()
+    for further in range(ROUNDS):
+        full.chosen = set(chosen)
+        full.executors = {name for name, most in limits.executors.items() if load.executors.get(name, 0) >= most}
+        most = _most(load, limits, further)
+        picks = admission.candidates(
+            connection, most=most, full=full, load=load, turns=context.turns, executor=context.settings.executor
+        )
+        if not picks:
             break
-        graphs = context.graphs.get(connection, {row["version_id"] for row in rows.values()})
-        order = [_candidate(row, graphs[row["version_id"]], context) for row in rows.values()]
-        admitted, refused = admit(order, load, limits)
+        admission.add_engaged(connection, load, {row["dag_id"] for row in picks} - known)
+        known |= {row["dag_id"] for row in picks}
+        rows = {row["id"]: row for row in picks}
+        graphs = context.graphs.get(connection, {row["version_id"] for row in picks})
+        order = [_candidate(row, graphs[row["version_id"]], context) for row in picks]
+        admitted, refused = admit(order, load, limits, context.turns)
         chosen |= {one.id: rows[one.id] for one in admitted}
         if not refused or load.total >= limits.parallelism:
             break
         _note_full(full, order, refused, load)
     return list(chosen.values())
+
+
+def _most(load: Load, limits: Limits, further: int) -> dict[str, int]:
+    """Return how many instances of each pool that has free slots to look at: those that fit, and some to pass over."""
+    free = limits.parallelism - load.total
+    room = {
+        pool: free if slots < 0 else min(free, slots - load.pools.get(pool, 0)) for pool, slots in limits.pools.items()
+    }
+    return {pool: (slots + 16) << 2 * further for pool, slots in room.items() if slots > 0}
 
 
 def _note_full(full: admission.Full, order: Sequence[Candidate], refused: Mapping[int, Refusal], load: Load) -> None:
@@ -99,6 +120,9 @@ def _candidate(row: Row, graph: Graph, context: Context) -> Candidate:
         run_cap=graph.document.max_active_tasks or context.settings.max_active_tasks_per_dag,
         task_cap=task.max_active_tis_per_dag if task else None,
         task_cap_in_run=task.max_active_tis_per_dagrun if task else None,
+        weight=row["priority_weight"],
+        executor=row["executor"],
+        is_backfill=row["is_backfill"],
     )
 
 
@@ -106,7 +130,7 @@ def _queue(
     connection: Connection, context: Context, batch: Sequence[Row], month: date, now: datetime
 ) -> list[tuple[str, Any]]:
     graphs = context.graphs.get(connection, {row["version_id"] for row in batch})
-    picked = [_pick(row, graphs[row["version_id"]], context) for row in batch]
+    picked = [_pick(row, graphs[row["version_id"]]) for row in batch]
     lease_until = now + timedelta(seconds=context.settings.lease_seconds)
     moved = instances.queue(connection, picked, month=month, now=now, lease_until=lease_until)
     items = Items(connection, month)
@@ -120,7 +144,7 @@ def _queue(
     return handed
 
 
-def _pick(row: Row, graph: Graph, context: Context) -> Picked:
+def _pick(row: Row, graph: Graph) -> Picked:
     task = graph.nodes[graph.index[row["task_id"]]].task
     try_number = row["try_number"] + 1
     key = f"{row['dag_id']}#{row['run_id']}#{row['task_id']}#{row['map_index']}"
@@ -129,7 +153,7 @@ def _pick(row: Row, graph: Graph, context: Context) -> Picked:
         attempt_id=new_attempt_id(),
         try_number=try_number,
         version_id=row["version_id"],
-        executor=row["executor"] or context.settings.executor,
+        executor=row["executor"],
         retry_delay_seconds=retry_delay(task, key=key, try_number=try_number),
         log_path=log_path(row["dag_id"], row["run_id"], row["task_id"], row["map_index"], try_number),
         code_hash=row["file_hash"],

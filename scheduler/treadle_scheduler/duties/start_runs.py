@@ -1,7 +1,9 @@
 """Start queued runs, as far as the run limits of their DAGs and backfills allow, and make their task instances.
 
 The DAG's row is locked before its running runs are counted, so that two schedulers never start one run too many
-(cases A17, A18). Runs start in order of their time, then of their creation; a DAG's queue never hides another's (B7).
+(cases A17, A18). Runs start in order of their time, then of their creation; DAGs take turns (cases A21, B7). Where
+tasks wait for the run before, runs start in the order of their logical dates, and a running run that can only wait
+gives its place to the one that it waits for: else both would wait for each other for ever.
 """
 
 from __future__ import annotations
@@ -16,15 +18,14 @@ from sqlalchemy import Connection
 
 from treadle_metadata import claims, partitions
 from treadle_metadata.deciding.graph import Graph
+from treadle_metadata.fresh_instances import instance_rows
 from treadle_metadata.identifiers import month_of
-from treadle_metadata.planning import next_queued_run_due, startable_runs, state_counts
+from treadle_metadata.planning import next_queued_run_due, runs_in_the_way, startable_runs, state_counts
 from treadle_metadata.transitions import instances, runs
 from treadle_scheduler.context import Context, Done
 from treadle_scheduler.time_limits import time_limit
 
 BATCH: Final = 100
-MOST_SLOTS: Final = 2**31 - 1
-"""What the column holds; no pool is larger, so a task that asks for more can never run either way."""
 
 
 def start_runs(context: Context) -> Done:
@@ -34,12 +35,24 @@ def start_runs(context: Context) -> Done:
     def act(connection: Connection) -> Done:
         dags = claims.claim_dags_with_queued_runs(connection, now=now)
         limits = {dag["dag_id"]: dag["max_active_runs"] or context.settings.max_active_runs_per_dag for dag in dags}
-        startable = startable_runs(connection, limits, now=now, most=BATCH) if limits else []
+        in_order = {dag["dag_id"] for dag in dags if dag["waits_for_past"]}
+        if in_order:
+            _make_way(connection, {dag_id: limits[dag_id] for dag_id in in_order}, now)
+        startable = startable_runs(connection, limits, in_order, now=now, most=BATCH) if limits else []
         if startable:
             _start(connection, context, startable, now)
         return Done(len(startable), next_queued_run_due(connection, now=now), again=len(startable) == BATCH)
 
     return context.database.run(act)
+
+
+def _make_way(connection: Connection, limits: Mapping[str, int], now: datetime) -> None:
+    """Set running runs back to queued that hold the place of the run that they wait for."""
+    found = runs_in_the_way(connection, limits, now=now)
+    if found:
+        locked = claims.claim_running_runs(connection, found)
+        # Looked at once more, now that nobody else moves them.
+        runs.stand_back(connection, [run for run in runs_in_the_way(connection, limits, now=now) if run in locked])
 
 
 def _start(connection: Connection, context: Context, startable: Sequence[Mapping[str, Any]], now: datetime) -> None:
@@ -64,33 +77,6 @@ def _make_instances(
         partitions.ensure(connection, month)
     new = [row for run in batch for row in instance_rows(graphs[run["version_id"]], run["id"])]
     # A run that starts again has its instances; a mapped task that was expanded must not get a placeholder beside them.
-    known = state_counts(connection, [run["id"] for run in batch if run["clear_number"]], month=month)
+    known = state_counts(connection, [run["id"] for run in batch if run["has_instances"]], month=month)
     new = [row for row in new if row["task_id"] not in known.get(row["dag_run_id"], ())]
     instances.insert_instances(connection, new, month=month, now=now)
-
-
-def instance_rows(graph: Graph, dag_run_id: int) -> list[dict[str, Any]]:
-    """Return the undecided task instances of a run; a mapped task gets one placeholder, index -1."""
-    return [instance_row(graph, node_index, dag_run_id) for node_index in range(len(graph.nodes))]
-
-
-def instance_row(
-    graph: Graph, node_index: int, dag_run_id: int, map_index: int = -1, state: str = "none"
-) -> dict[str, Any]:
-    """Return the row of one new task instance."""
-    node = graph.nodes[node_index]
-    task = node.task
-    return {
-        "dag_run_id": dag_run_id,
-        "dag_id": graph.dag_id,
-        "task_id": task.task_id,
-        "map_index": map_index,
-        "state": state,
-        "max_tries": min(task.retries, instances.MOST_RETRIES),
-        "operator": task.operator,
-        "pool": task.pool,
-        "pool_slots": min(task.pool_slots, MOST_SLOTS),
-        "queue": task.queue,
-        "executor": task.executor,
-        "priority_weight": node.weight,
-    }
