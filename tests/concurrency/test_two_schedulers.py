@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from bench.instant import InstantExecutor
 from sqlalchemy import Connection
+from tests.support.crowds import Crowd
 from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.waiting import wait_until
 
@@ -25,46 +24,6 @@ from treadle_metadata.identifiers import new_attempt_id
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import rows
 from treadle_metadata.transitions import recording
-from treadle_scheduler.context import Context
-from treadle_scheduler.loop import Loop
-from treadle_scheduler.waking import Scope
-
-
-class Crowd:
-    """Loops in threads, each with a database connection pool and an executor of its own."""
-
-    def __init__(self, settings: Settings, number: int) -> None:
-        self.databases = [Database(settings.database_url) for _ in range(number)]
-        self.executors = [InstantExecutor(one, replace(settings, executor="instant")) for one in self.databases]
-        self.loops = [
-            Loop(Context(database, SystemClock(), executor.settings, {"instant": executor}))
-            for database, executor in zip(self.databases, self.executors, strict=True)
-        ]
-        self.errors: list[BaseException] = []
-        self.threads = [threading.Thread(target=self._run, args=(loop,)) for loop in self.loops]
-        for executor, loop in zip(self.executors, self.loops, strict=True):
-            executor.start(loop.wake)
-
-    def _run(self, loop: Loop) -> None:
-        try:
-            loop.wake(Scope.EVERYTHING)
-            loop.run()
-        except BaseException as error:
-            self.errors.append(error)
-
-    def __enter__(self) -> Crowd:
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for loop in self.loops:
-            loop.stop()
-        for thread in self.threads:
-            thread.join(10)
-        for database in self.databases:
-            database.close()
-        assert self.errors == []
 
 
 def history(database: Database) -> list[Mapping[str, Any]]:
