@@ -10,6 +10,7 @@ from fastapi import APIRouter
 
 from treadle_webserver.routes import (
     backfills,
+    callbacks,
     clearing,
     connections,
     dag_runs,
@@ -43,6 +44,7 @@ _API: Final[tuple[APIRouter, ...]] = (
     tasks.router,
     dag_runs.router,
     waiting.router,
+    callbacks.router,
     clearing.router,
     logs.router,
     xcoms.router,

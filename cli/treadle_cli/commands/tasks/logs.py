@@ -71,7 +71,7 @@ def logs(
         raise CliError(_nothing_yet(instance))
     attempt = in_database(lambda connection: get_try(connection, instance, number))
     path = _path(settings, attempt)
-    _print(questions.iterate(path), raw=raw)
+    print_lines(questions.iterate(path), raw=raw)
     _say_if_empty(path, attempt)
 
 
@@ -95,7 +95,7 @@ def _print_from(path: Path, offset: int, *, raw: bool) -> int:
     """Print what the log holds from byte ``offset`` on, and return how far it was read."""
     while True:
         chunk = questions.read_chunk(path, offset)
-        _print(iter(chunk.lines), raw=raw)
+        print_lines(iter(chunk.lines), raw=raw)
         if chunk.at_end or chunk.next_offset == offset:
             return chunk.next_offset
         offset = chunk.next_offset
@@ -130,7 +130,8 @@ def _say_if_empty(path: Path, attempt: Mapping[str, Any]) -> None:
         say(reason)
 
 
-def _print(lines: Iterator[dict[str, Any]], *, raw: bool) -> None:
+def print_lines(lines: Iterator[dict[str, Any]], *, raw: bool) -> None:
+    """Print lines of a log, for people or as they are stored."""
     for line in lines:
         if raw:
             click.echo(json.dumps(line, ensure_ascii=False))
