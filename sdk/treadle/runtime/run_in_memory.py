@@ -12,7 +12,7 @@ import re
 import time
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +31,7 @@ from treadle.trigger_rules import Action, UpstreamCounts, Verdict, evaluate
 if TYPE_CHECKING:
     from treadle.dags import DAG
     from treadle.operators.base import BaseOperator
+    from treadle.task_groups import TaskGroup
     from treadle.runtime.asset_events import AssetEvent
 
 _STATE_OF_VERDICT: Final = {"skip": "skipped", "upstream_fail": "upstream_failed"}
@@ -78,7 +79,7 @@ class RunInMemory:
         if group is None:
             self._run_at(task, UNMAPPED, None)
             return
-        lengths = self._lengths_of(group)
+        lengths = self._lengths_of(group, task)
         if isinstance(lengths, str):
             self._run_at(task, UNMAPPED, None, impossible=lengths)
             return
@@ -88,11 +89,23 @@ class RunInMemory:
         if not prod(lengths):
             self._note(TaskResult(task.task_id, UNMAPPED, "skipped", message=_NOTHING))
 
-    def _lengths_of(self, group: Any) -> list[int] | str:
-        """Return the lengths of what a mapped group is mapped over; known once, before its first task runs."""
-        if group.group_id not in self.sizes:
-            self.sizes[group.group_id] = self._lengths(group.group_id, group.expand_input)
-        return self.sizes[group.group_id]
+    def _lengths_of(self, group: TaskGroup, task: BaseOperator) -> list[int] | str:
+        """Return the lengths of what a mapped group is mapped over, as soon as a ``task`` of it may run."""
+        name = str(group.group_id)
+        if name not in self.sizes and group.expand_input is not None:
+            if self._verdict(task, UNMAPPED).action != "run":
+                return "no task of the group may run"
+            found = self.sizes[name] = self._lengths(name, group.expand_input)
+            if not isinstance(found, str):
+                self._multiply(group, prod(found))
+        return self.sizes[name]
+
+    def _multiply(self, group: TaskGroup, number: int) -> None:
+        """Give the tasks of a group that have ended without having run an instance for each item, too."""
+        for task in group.tasks():
+            ended = self.tasks.get(task.task_id, ())
+            for one in list(ended) if number else ():
+                self.tasks[task.task_id] = [replace(one, map_index=map_index) for map_index in range(number)]
 
     def _run_at(self, task: BaseOperator, map_index: int, indexes: Sequence[int] | None, impossible: str = "") -> None:
         """Run a task, or its instance in a mapped group, if its trigger rule says so."""
@@ -101,7 +114,10 @@ class RunInMemory:
         if state is not None:
             self._note(TaskResult(task.task_id, map_index, state, message=verdict.reason))
         elif impossible:
-            self._note(TaskResult(task.task_id, map_index, "failed", message=impossible))
+            # The first tasks of the group fail for it, and with them those that wait for any of the group.
+            beside = {one.task_id for one in task.mapped_group.tasks()} if task.mapped_group is not None else set()
+            failed = "upstream_failed" if task.upstream_task_ids & beside else "failed"
+            self._note(TaskResult(task.task_id, map_index, failed, message=impossible))
         elif self.mark_success_pattern and re.search(self.mark_success_pattern, task.task_id):
             self._note(TaskResult(task.task_id, map_index, "success", message="marked as success, not run"))
         elif task.is_mapped:
