@@ -38,9 +38,11 @@ def trigger_run(
     triggered_by: str = "rest_api",
     user: str | None = None,
     cron_style: str = "trigger",
+    run_type: str = "manual",
+    partition_key: str | None = None,
     now: datetime,
 ) -> Mapping[str, Any]:
-    """Make one manual run, queued, and wake the schedulers; return its row of ``dag_run``.
+    """Make one manual run (or one of ``run_type``), queued, and wake the schedulers; return its row of ``dag_run``.
 
     ``conf`` is checked against the DAG's params. Without ``logical_date`` the run has none. ``run_after`` defaults to
     now, the data interval to what the DAG's timetable says of a manual run, with the setting ``cron_style``.
@@ -57,9 +59,9 @@ def trigger_run(
         data_interval = _inferred_interval(document, logical_date, cron_style)
     new = {
         "dag_id": dag_id,
-        "run_id": checked_run_id(run_id) if run_id is not None else _run_id(run_after),
+        "run_id": checked_run_id(run_id) if run_id is not None else _run_id(run_type, run_after),
         "version_id": dag["version_id"],
-        "run_type": "manual",
+        "run_type": run_type,
         "logical_date": logical_date,
         "interval_start": data_interval and data_interval[0],
         "interval_end": data_interval and data_interval[1],
@@ -68,6 +70,7 @@ def trigger_run(
         "triggered_by": triggered_by,
         "triggering_user": user,
         "note": note,
+        "partition_key": checked_partition_key(partition_key),
     }
     made = runs.insert_runs(connection, [new], month=month_of(now), now=now)
     if not made:
@@ -116,7 +119,7 @@ def find_run(connection: Connection, dag_id: str, run_id: str) -> Mapping[str, A
         {"dag_id": dag_id, "run_id": run_id},
     )
     if not found:
-        raise NotFoundError(f"run of DAG {shown(dag_id)} with id", run_id)
+        raise NotFoundError(f"run of DAG {shown(dag_id)}", run_id)
     return found[0]
 
 
@@ -134,8 +137,19 @@ def lock_run(connection: Connection, dag_id: str, run_id: str) -> Mapping[str, A
     return found[0] if found else find_run(connection, dag_id, run_id)
 
 
-def _run_id(run_after: datetime) -> str:
-    return f"manual__{run_after.isoformat()}_{secrets.token_hex(4)}"
+def checked_partition_key(key: str | None) -> str | None:
+    """Return a partition key that can be stored.
+
+    Raises:
+        InvalidRequestError: it is empty, longer than 250 characters or holds a NUL character.
+    """
+    if key is not None and (not key or len(key) > 250 or "\0" in key):
+        raise InvalidRequestError(f"partition key {shown(key)} cannot be used: expected 1 to 250 characters, no NUL")
+    return key
+
+
+def _run_id(run_type: str, run_after: datetime) -> str:
+    return f"{run_type}__{run_after.isoformat()}_{secrets.token_hex(4)}"
 
 
 def _conflict(new: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 from fastapi import APIRouter
 
 from treadle_webserver.routes import (
+    assets,
     backfills,
     callbacks,
     clearing,
@@ -21,8 +22,10 @@ from treadle_webserver.routes import (
     import_errors,
     login,
     logs,
+    missed_times,
     monitor,
     pools,
+    queued_events,
     task_instances,
     tasks,
     tries,
@@ -41,6 +44,7 @@ _API: Final[tuple[APIRouter, ...]] = (
     dag_sources.router,
     version_diffs.router,
     why.router,
+    missed_times.router,
     tasks.router,
     dag_runs.router,
     waiting.router,
@@ -56,6 +60,8 @@ _API: Final[tuple[APIRouter, ...]] = (
     backfills.router,
     import_errors.router,
     event_logs.router,
+    assets.router,
+    queued_events.router,
 )
 
 APPS: Final[Mapping[str, tuple[APIRouter, ...]]] = {

@@ -75,6 +75,7 @@ class TriggerBody(StrictBody):
     run_after: AwareDatetime | None = None
     conf: dict[str, Any] | None = None
     note: Note = None
+    partition_key: str | None = Field(None, max_length=250)
 
 
 class RunPatch(StrictBody):
@@ -111,6 +112,7 @@ def trigger_dag_run(dag_id: DagId, body: TriggerBody, actor: ActorOf, service: S
             run_after=body.run_after,
             conf=body.conf,
             note=checked_note(body.note),
+            partition_key=body.partition_key,
             triggered_by="rest_api",
             user=actor.username,
             cron_style=service.settings.cron_style,
@@ -167,10 +169,12 @@ def patch_dag_run(
 
 
 @router.delete("/{dag_run_id}", status_code=204, response_class=Response)
-def delete_dag_run(dag_id: DagId, dag_run_id: RunId, actor: ActorOf, service: ServiceOf) -> None:
-    """Delete a finished run with its task instances."""
+def delete_dag_run(
+    dag_id: DagId, dag_run_id: RunId, actor: ActorOf, service: ServiceOf, end_first: bool = False
+) -> None:
+    """Delete a finished run with its task instances; with ``end_first`` (Treadle's own) one under way, too."""
     with service.database.begin() as connection:
-        delete_run(connection, dag_id, dag_run_id)
+        delete_run(connection, dag_id, dag_run_id, end_first=end_first, now=service.now())
         audit.record(
             connection,
             actor=actor.username,

@@ -37,6 +37,8 @@ class RunShape(TypedDict):
     bundle_version: str | None
     partition_key: str | None
     partition_date: datetime | None
+    ending: str | None
+    """Treadle's own: the state that a running run ends in, once its teardowns have run."""
 
 
 class RunListShape(TypedDict):
@@ -119,6 +121,7 @@ class TryShape(_AttemptedShape):
     peak_rss_bytes: int | None
     cpu_seconds: float | None
     error: dict[str, Any] | None
+    code_hash: str | None
 
 
 class TryListShape(TypedDict):
@@ -151,8 +154,9 @@ def run_shape(row: Mapping[str, Any]) -> RunShape:
         "note": row["note"],
         "dag_versions": [version_of_run(row)],
         "bundle_version": None,
-        "partition_key": None,
-        "partition_date": None,
+        "partition_key": row["partition_key"],
+        "partition_date": utc(row["partition_date"]),
+        "ending": row["ending"],
     }
 
 
@@ -197,10 +201,14 @@ def instance_shape(row: Mapping[str, Any], rendered_fields: dict[str, Any] | Non
     }
 
 
+_STATE_AFTER = {"failed_without_retry": "failed", "withdrawn": "failed", "handed_back": "scheduled"}
+"""What an outcome that is not the name of a state made of the instance."""
+
+
 def try_shape(instance: Mapping[str, Any], attempt: Mapping[str, Any]) -> TryShape:
     """Return an attempt (a row of ``list_tries``) of ``instance``."""
     newest = attempt["attempt_id"] == instance["attempt_id"]
-    state = instance["state"] if newest else attempt["outcome"]
+    state = instance["state"] if newest else _STATE_AFTER.get(attempt["outcome"], attempt["outcome"])
     facts = instance_shape(instance)
     version = version_of_run(
         {**instance, **{name: attempt[name] for name in ("version_id", "version_number", "version_created_at")}}
@@ -237,4 +245,5 @@ def try_shape(instance: Mapping[str, Any], attempt: Mapping[str, Any]) -> TrySha
         "peak_rss_bytes": attempt["peak_rss_bytes"],
         "cpu_seconds": attempt["cpu_seconds"],
         "error": attempt["error"],
+        "code_hash": attempt["code_hash"],
     }
