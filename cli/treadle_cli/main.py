@@ -25,10 +25,11 @@ _CARE: Final = "Look after the installation"
 COMMANDS: Final = {
     "dags": Entry("treadle_cli.commands.dags:dags", "List, show, test, trigger and pause DAGs.", _WORK),
     "tasks": Entry("treadle_cli.commands.tasks:tasks", "List, test and clear tasks; read their logs.", _WORK),
-    "runs": Entry("treadle_cli.commands.runs:runs", "List runs, set their state, delete them.", _WORK),
+    "runs": Entry("treadle_cli.commands.runs:runs", "Set the state of runs, delete them.", _WORK),
     "deadlines": Entry("treadle_cli.commands.deadlines:deadlines", "Deadlines of runs, kept and missed.", _WORK),
     "callbacks": Entry("treadle_cli.commands.callbacks:callbacks", "What was called at ends and deadlines.", _WORK),
     "backfill": Entry("treadle_cli.commands.backfill:backfill", "Run a DAG for dates in the past.", _WORK),
+    "assets": Entry("treadle_cli.commands.assets:assets", "Data that tasks make and DAGs wait for.", _WORK),
     "pools": Entry("treadle_cli.commands.pools:pools", "Slots that tasks share.", _DRAWN_ON),
     "variables": Entry("treadle_cli.commands.variables:variables", "Values that tasks read by key.", _DRAWN_ON),
     "connections": Entry(

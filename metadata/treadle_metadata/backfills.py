@@ -65,13 +65,16 @@ def create(
     max_active_runs: int = 10,
     dry_run: bool = False,
     cron_style: str = "trigger",
+    latest: bool | None = None,
+    default_latest: bool = False,
     user: str | None = None,
     now: datetime,
 ) -> Backfill:
     """Make a backfill over the schedule's dates from ``from_date`` to ``to_date``, both included.
 
     ``reprocess_behavior`` says what becomes of dates that have a run: ``none`` leaves it, ``failed`` clears a failed
-    one, ``completed`` clears any finished one.
+    one, ``completed`` clears any finished one; with ``latest`` those move to the DAG's newest version (as in
+    ``clearing.clear``; ``default_latest`` is the setting). New runs have it anyway.
 
     Raises:
         NotFoundError: there is no such DAG.
@@ -87,18 +90,17 @@ def create(
     planned = tuple(_plan(info, existing.get(info.logical_date), reprocess_behavior) for info in infos)
     if dry_run:
         return Backfill(None, planned)
-    backfill_id = _insert(
-        connection, dag_id, from_date, to_date, conf, run_backwards, reprocess_behavior, max_active_runs, now
-    )
-    new = [
-        _row(dag, info, backfill_id, conf, user)
-        for info, one in zip(infos, planned, strict=True)
-        if one.action == "create"
-    ]
+    if not planned:
+        raise _nothing_to_fill(dag_id, from_date, to_date)
+    facts = {"dag_id": dag_id, "from_date": from_date, "to_date": to_date, "conf": json.dumps(conf or {})}
+    facts |= {"run_backwards": run_backwards, "reprocess": reprocess_behavior, "max_active_runs": max_active_runs}
+    facts |= {"user": user, "now": now}
+    again = [existing[one.logical_date] for one in planned if one.action == "rerun"]
+    made = [info for info, one in zip(infos, planned, strict=True) if one.action == "create"]
+    backfill_id = _insert(connection, facts)
+    new = [_row(dag, info, backfill_id, conf, user) for info in made]
     runs.insert_runs(connection, new, month=month_of(now), now=now)
-    _rerun(
-        connection, dag_id, [existing[one.logical_date] for one in planned if one.action == "rerun"], backfill_id, now
-    )
+    _rerun(connection, dag_id, again, backfill_id, latest, default_latest, now)
     notify(connection, WAKE, RUNS)
     return Backfill(backfill_id, planned)
 
@@ -165,40 +167,28 @@ def _plan(info: DagRunInfo, existing: Mapping[str, Any] | None, reprocess: str) 
     )
 
 
-def _insert(
-    connection: Connection,
-    dag_id: str,
-    from_date: datetime,
-    to_date: datetime,
-    conf: Mapping[str, Any] | None,
-    run_backwards: bool,
-    reprocess: str,
-    max_active_runs: int,
-    now: datetime,
-) -> int:
+def _nothing_to_fill(dag_id: str, from_date: datetime, to_date: datetime) -> InvalidRequestError:
+    return InvalidRequestError(
+        f"the schedule of DAG {shown(dag_id)} has no date that is over, from {from_date.isoformat()} to "
+        f"{to_date.isoformat()}: there is nothing to fill"
+    )
+
+
+def _insert(connection: Connection, facts: Mapping[str, Any]) -> int:
     made = rows(
         connection,
         """
         INSERT INTO backfill (dag_id, from_date, to_date, conf, run_backwards, reprocess_behavior, max_active_runs,
-                              created_at)
+                              triggering_user, created_at)
         VALUES (%(dag_id)s, %(from_date)s, %(to_date)s, %(conf)s::jsonb, %(run_backwards)s, %(reprocess)s,
-                %(max_active_runs)s, %(now)s)
+                %(max_active_runs)s, %(user)s, %(now)s)
         ON CONFLICT (dag_id) WHERE completed_at IS NULL DO NOTHING
         RETURNING id
         """,
-        {
-            "dag_id": dag_id,
-            "from_date": from_date,
-            "to_date": to_date,
-            "conf": json.dumps(conf or {}),
-            "run_backwards": run_backwards,
-            "reprocess": reprocess,
-            "max_active_runs": max_active_runs,
-            "now": now,
-        },
+        facts,
     )
     if not made:
-        raise ConflictError(f"DAG {shown(dag_id)} has a backfill under way; wait for its end or cancel it")
+        raise ConflictError(f"DAG {shown(facts['dag_id'])} has a backfill under way; wait for its end or cancel it")
     return int(made[0]["id"])
 
 
@@ -222,16 +212,34 @@ def _row(
 
 
 def _rerun(
-    connection: Connection, dag_id: str, existing: Sequence[Mapping[str, Any]], backfill_id: int, now: datetime
+    connection: Connection,
+    dag_id: str,
+    existing: Sequence[Mapping[str, Any]],
+    backfill_id: int,
+    latest: bool | None,
+    default_latest: bool,
+    now: datetime,
 ) -> None:
+    """Let runs run again as runs of the backfill: within its limit, and behind all live work."""
     for run in existing:
-        clear(connection, Selection(dag_id=dag_id, run_id=run["run_id"]), now=now)
+        clear(
+            connection, Selection(dag_id=dag_id, run_id=run["run_id"]), latest=latest, default=default_latest, now=now
+        )
+    ids = [run["id"] for run in existing]
     # A run that failed before it started has no instance to clear.
-    runs.requeue(connection, [run["id"] for run in existing], now=now)
+    runs.requeue(connection, ids, now=now)
     execute(
         connection,
         "UPDATE dag_run SET backfill_id = %(backfill)s WHERE id = ANY(%(ids)s)",
-        {"backfill": backfill_id, "ids": [run["id"] for run in existing]},
+        {"backfill": backfill_id, "ids": ids},
+    )
+    execute(
+        connection,
+        """
+        UPDATE task_instance AS instance SET is_backfill = true FROM dag_run AS run
+        WHERE run.id = ANY(%(ids)s) AND instance.dag_run_id = run.id AND instance.month = run.month
+        """,
+        {"ids": ids},
     )
 
 
@@ -259,7 +267,10 @@ def cancel(connection: Connection, backfill_id: int, *, now: datetime) -> None:
     """
     changed = execute(
         connection,
-        "UPDATE backfill SET completed_at = %(now)s WHERE id = %(id)s AND completed_at IS NULL",
+        """
+        UPDATE backfill SET completed_at = %(now)s, cancelled_at = %(now)s
+        WHERE id = %(id)s AND completed_at IS NULL
+        """,
         {"id": backfill_id, "now": now},
     )
     if not changed:

@@ -1,113 +1,127 @@
-"""Clearing task instances, so that they run again.
+"""Clearing task instances, so that they run again, on the version that their run has or on the DAG's newest one.
 
-What is cleared is named by a :class:`Selection`; with ``dry_run`` the same instances are only listed, so a preview and
-its effect are one (case H11). Nothing outside the selection is touched (case A15).
+``plan`` says what a clear would do and ``clear`` does just that, from the same function, so a preview and its effect
+are one (case H11). With ``latest`` the runs move to the newest version: its new tasks get instances, tasks that it has
+no more are removed (case A53). Nothing outside the selection is touched (case A15).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle.document import DagDocument
 from treadle_metadata.connection import RUNS, WAKE, notify
-from treadle_metadata.deciding.scopes import with_scopes
+from treadle_metadata.deciding.graph import Graph, GraphCache
 from treadle_metadata.endings import tell_workers
-from treadle_metadata.errors import InvalidRequestError, shown
+from treadle_metadata.fresh_instances import instance_row, task_columns
 from treadle_metadata.runs import newest_version
-from treadle_metadata.statements import execute, rows
-from treadle_metadata.transitions import instances, runs
+from treadle_metadata.selecting import (
+    Row,
+    Selection,
+    instances_of,
+    is_meant,
+    locked_runs,
+    selected_runs,
+    tasks_by_version,
+)
+from treadle_metadata.states import FINISHED_RUNS
+from treadle_metadata.transitions import instances, of_versions, runs
+from treadle_metadata.version_moves import Moves, moves_to
+
+__all__ = ["Plan", "Selection", "clear", "plan"]
+
+_CLEARABLE: Final = ("scheduled", "queued", "running", "success", "failed", "skipped", "upstream_failed",
+                     "up_for_retry", "up_for_reschedule", "deferred", "removed")  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """Which task instances of one DAG are meant. What is None does not narrow the selection."""
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a clear changes. All rows are those of ``task_instance`` before it, with ``run_id`` and ``logical_date``."""
 
-    dag_id: str
-    run_id: str | None = None
-    task_ids: tuple[str, ...] | None = None
-    task_regex: str | None = None
-    map_indexes: tuple[int, ...] | None = None
-    start_date: datetime | None = None
-    """Runs with this logical date (or, where they have none, run_after) or a later one."""
-    end_date: datetime | None = None
-    include_upstream: bool = False
-    include_downstream: bool = False
-    only_failed: bool = False
-    only_running: bool = False
+    runs: tuple[Row, ...]
+    """The runs that go on, or start again."""
+    cleared: tuple[Row, ...]
+    moves: Moves
+    """What changes because runs move to the DAG's newest version."""
+
+    def __bool__(self) -> bool:
+        """Tell whether anything changes."""
+        return bool(self.runs)
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """Every instance that changes, run by run: ``action`` is clear, add (a new task) or remove (a former one)."""
+        names = ("dag_run_id", "run_id", "logical_date", "task_id", "map_index", "state")
+        listed = [
+            {name: one[name] for name in names} | {"action": action}
+            for action, found in (("clear", self.cleared), ("add", self.moves.added), ("remove", self.moves.removed))
+            for one in found
+        ]
+        return sorted(listed, key=itemgetter("dag_run_id"))
 
 
-_CLEARABLE = ("scheduled", "queued", "running", "success", "failed", "skipped", "upstream_failed", "up_for_retry",
-              "up_for_reschedule", "deferred", "removed")  # fmt: skip
-
-
-def clear(
-    connection: Connection, selection: Selection, *, dry_run: bool = False, now: datetime
-) -> Sequence[Mapping[str, Any]]:
-    """Clear the selected instances and reopen their runs; return the rows (with ``run_id``) that are meant.
-
-    A running instance is ended and starts over. Each cleared instance gets the retries of its task again.
-
-    Raises:
-        NotFoundError: there is no such DAG.
-        InvalidRequestError: the regular expression or a task id of the selection is of no use.
-    """
-    _, document = newest_version(connection, selection.dag_id)
-    tasks = selected_tasks(document, selection)
-    if not dry_run:
-        _lock_runs(connection, {one["dag_run_id"] for one in _find(connection, selection, tasks)})
-    found = _find(connection, selection, tasks)
-    if not dry_run and found:
-        retries = {task.task_id: min(task.retries, instances.MOST_RETRIES) for task in document.tasks}
-        _clear(connection, found, retries, _states(selection), now)
+def plan(connection: Connection, selection: Selection, *, latest: bool | None = None, default: bool = False) -> Plan:
+    """Return what clearing ``selection`` would change, without changing anything; see :func:`clear`."""
+    found, _ = _plan(connection, selection, selected_runs(connection, selection), latest, default)
     return found
 
 
-def selected_tasks(document: DagDocument, selection: Selection) -> list[str]:
-    """Return the task ids that ``selection`` names, with what is up or down stream of them if it says so.
+def clear(
+    connection: Connection,
+    selection: Selection,
+    *,
+    latest: bool | None = None,
+    default: bool = False,
+    dry_run: bool = False,
+    now: datetime,
+) -> Plan:
+    """Clear the selected instances and reopen their runs; return what was changed (``dry_run``: what would be).
 
-    The setups that these need come along, and those setups' teardowns (case A39).
+    A running instance is ended and starts over. Each cleared instance gets the retries of its task again. ``latest``
+    moves the runs to their DAG's newest version; None leaves it to the DAG's ``rerun_with_latest_version``, and where
+    that says nothing, to ``default`` (the setting of the same name).
+
+    Raises:
+        NotFoundError: there is no such DAG.
+        ConflictError: the DAG is gone from its file.
+        InvalidRequestError: the regular expression or a task id of the selection is of no use.
     """
-    known = [task.task_id for task in document.tasks]
-    chosen = set(known if selection.task_ids is None else selection.task_ids)
-    unknown = sorted(chosen - set(known))
-    if unknown:
-        raise InvalidRequestError(
-            f"DAG {shown(document.dag_id)} has no task {shown(unknown[0])}; it has {', '.join(known)}"
-        )
-    if selection.task_regex is not None:
-        try:
-            pattern = re.compile(selection.task_regex)
-        except re.error as error:
-            raise InvalidRequestError(f"task regex {shown(selection.task_regex)} is not valid: {error}") from error
-        chosen = {task for task in chosen if pattern.search(task)}
-    above = {task.task_id: task.upstream for task in document.tasks}
-    below: dict[str, list[str]] = {task: [] for task in known}
-    for task in document.tasks:
-        for one in task.upstream:
-            below[one].append(task.task_id)
-    more = _reach(chosen, above) if selection.include_upstream else set()
-    more |= _reach(chosen, below) if selection.include_downstream else set()
-    meant = with_scopes(document, chosen | more)
-    return [task for task in known if task in meant]
+    wanted = plan(connection, selection, latest=latest, default=default)
+    if dry_run or not wanted:
+        return wanted
+    locked = locked_runs(connection, [run["id"] for run in wanted.runs])
+    wanted, graphs = _plan(connection, selection, locked, latest, default)
+    if wanted:
+        _act(connection, wanted, graphs, _states(selection), now)
+    return wanted
 
 
-def _reach(start: Iterable[str], neighbours: Mapping[str, Sequence[str]]) -> set[str]:
-    reached: set[str] = set()
-    waiting = list(start)
-    while waiting:
-        for one in neighbours[waiting.pop()]:
-            if one not in reached:
-                reached.add(one)
-                waiting.append(one)
-    return reached
+def _plan(
+    connection: Connection, selection: Selection, chosen: Sequence[Row], latest: bool | None, default: bool
+) -> tuple[Plan, Mapping[int, Graph]]:
+    """Return the plan for these runs, and the graph that each of them goes on with, by the run's id."""
+    dag, document = newest_version(connection, selection.dag_id)
+    if latest is None:
+        latest = default if document.rerun_with_latest_version is None else document.rerun_with_latest_version
+    newest = dag["version_id"]
+    graphs = GraphCache().get(connection, {newest} | (set() if latest else {run["version_id"] for run in chosen}))
+    of_run = {run["id"]: graphs[newest if latest else run["version_id"]] for run in chosen}
+    tasks = tasks_by_version(selection, graphs)
+    of_runs = {run: tasks[graph.version_id] for run, graph in of_run.items()}
+    found = instances_of(connection, chosen, of_runs, _states(selection))
+    cleared = [one for one in found if is_meant(selection, one)]
+    touched = {one["dag_run_id"] for one in cleared}
+    moving = [run for run in chosen if run["id"] in touched and run["version_id"] != of_run[run["id"]].version_id]
+    moves = moves_to(connection, graphs[newest], moving, cleared)
+    gone = {one["id"] for one in moves.removed}
+    kept = tuple(one for one in cleared if one["id"] not in gone)
+    return Plan(tuple(run for run in chosen if run["id"] in touched), kept, moves), of_run
 
 
 def _states(selection: Selection) -> Sequence[str]:
@@ -116,56 +130,42 @@ def _states(selection: Selection) -> Sequence[str]:
     return ("running",) if selection.only_running else _CLEARABLE
 
 
-def _lock_runs(connection: Connection, ids: Collection[int]) -> None:
-    """Lock runs, so that none ends, or is given instances, between the look at it and the change of it."""
-    execute(
-        connection,
-        "SELECT id FROM dag_run WHERE id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE",
-        {"ids": list(ids)},
-    )
-
-
-def _find(connection: Connection, selection: Selection, tasks: Sequence[str]) -> Sequence[Mapping[str, Any]]:
-    return rows(
-        connection,
-        """
-        SELECT instance.*, run.run_id, run.logical_date, run.state AS run_state
-        FROM dag_run AS run
-        JOIN task_instance AS instance ON instance.dag_run_id = run.id AND instance.month = run.month
-        WHERE run.dag_id = %(dag_id)s
-          AND (%(run_id)s::text IS NULL OR run.run_id = %(run_id)s)
-          AND (%(start)s::timestamptz IS NULL OR coalesce(run.logical_date, run.run_after) >= %(start)s)
-          AND (%(end)s::timestamptz IS NULL OR coalesce(run.logical_date, run.run_after) <= %(end)s)
-          AND instance.task_id = ANY(%(tasks)s) AND instance.state = ANY(%(states)s)
-          AND (%(indexes)s::int[] IS NULL OR instance.map_index = ANY(%(indexes)s::int[]))
-        ORDER BY run.id, instance.id
-        """,
-        {
-            "dag_id": selection.dag_id,
-            "run_id": selection.run_id,
-            "start": selection.start_date,
-            "end": selection.end_date,
-            "tasks": list(tasks),
-            "states": list(_states(selection)),
-            "indexes": None if selection.map_indexes is None else list(selection.map_indexes),
-        },
-    )
-
-
-def _clear(
-    connection: Connection,
-    found: Sequence[Mapping[str, Any]],
-    retries: Mapping[str, int],
-    states: Sequence[str],
-    now: datetime,
+def _act(
+    connection: Connection, wanted: Plan, graphs: Mapping[int, Graph], states: Sequence[str], now: datetime
 ) -> None:
-    for month, batch in groupby(sorted(found, key=itemgetter("month")), key=itemgetter("month")):
+    moved = [run["id"] for run in wanted.moves.runs]
+    for month, batch in groupby(sorted(wanted.cleared, key=itemgetter("month")), key=itemgetter("month")):
         listed = list(batch)
-        cleared = instances.clear(
-            connection, [one["id"] for one in listed], [retries[one["task_id"]] for one in listed], states, month=month
-        )
+        retries = [_retries(graphs[one["dag_run_id"]], one["task_id"]) for one in listed]
+        cleared = instances.clear(connection, [one["id"] for one in listed], retries, states, month=month)
         tell_workers(connection, cleared)
-    finished = sorted({one["dag_run_id"] for one in found if one["run_state"] in ("success", "failed")})
-    runs.requeue(connection, finished, now=now)
-    runs.wake(connection, [(run, now) for run in sorted({one["dag_run_id"] for one in found})])
+    for month, of_month in groupby(sorted(wanted.moves.removed, key=itemgetter("month")), key=itemgetter("month")):
+        ended = of_versions.remove(connection, [one["id"] for one in of_month], month=month, now=now)
+        tell_workers(connection, ended)
+    if moved:
+        _move(connection, wanted.moves, graphs, now)
+    runs.requeue(connection, [run["id"] for run in wanted.runs if run["state"] in FINISHED_RUNS], now=now)
+    runs.go_on(connection, [run["id"] for run in wanted.runs])
+    runs.wake(connection, [(run["id"], now) for run in wanted.runs])
     notify(connection, WAKE, RUNS)
+
+
+def _retries(graph: Graph, task_id: str) -> int:
+    return min(graph.nodes[graph.index[task_id]].task.retries, instances.MOST_RETRIES)
+
+
+def _move(connection: Connection, moves: Moves, graphs: Mapping[int, Graph], now: datetime) -> None:
+    """Give runs the newest version: its number, instances of its new tasks, and what it says of the old ones."""
+    newest = graphs[moves.runs[0]["id"]]
+    runs.move_to_version(connection, [run["id"] for run in moves.runs], newest.version_id)
+    for month, batch in groupby(sorted(moves.runs, key=itemgetter("month")), key=itemgetter("month")):
+        ids = [run["id"] for run in batch]
+        new = [
+            instance_row(newest, newest.index[one["task_id"]], one["dag_run_id"])
+            for one in moves.added
+            if one["dag_run_id"] in ids
+        ]
+        of_versions.bring_back(connection, new, month=month)
+        instances.insert_instances(connection, new, month=month, now=now)
+        columns = [task_columns(newest, index) for index in range(len(newest.nodes))]
+        of_versions.take_columns(connection, ids, columns, month=month)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from treadle_metadata.connection import RUNS, WAKE, notify
+from treadle_metadata.endings import end_runs
 from treadle_metadata.errors import ConflictError, shown
 from treadle_metadata.queries.dags import no_such_dag
 from treadle_metadata.runs import lock_run
 from treadle_metadata.statements import execute, rows
-from treadle_metadata.states import FINISHED_RUNS
+from treadle_metadata.states import FINISHED_RUNS, RunState
 from treadle_metadata.transitions import runs
 
 _OF_INSTANCES: Final = (
@@ -73,19 +76,22 @@ def delete_dag(connection: Connection, dag_id: str) -> int:
     return int(counts["all_runs"])
 
 
-def delete_run(connection: Connection, dag_id: str, run_id: str) -> None:
-    """Delete a finished run, its task instances, their attempts and XComs.
+def delete_run(connection: Connection, dag_id: str, run_id: str, *, end_first: bool = False, now: datetime) -> None:
+    """Delete a finished run, its task instances, their attempts and XComs; with ``end_first`` one under way, too.
 
     Raises:
         NotFoundError: there is no such run.
-        ConflictError: it is not finished.
+        ConflictError: it is not finished, or has teardowns that have to run first.
     """
     # Locked: a scheduler may be about to go on with it after a clear, and another person to delete it.
     run = lock_run(connection, dag_id, run_id)
+    if end_first and run["state"] not in FINISHED_RUNS:
+        end_runs(connection, [run["id"]], RunState.FAILED, month=run["month"], now=now)
+        run = lock_run(connection, dag_id, run_id)
     if run["state"] not in FINISHED_RUNS:
-        raise ConflictError(f"run {shown(run_id)} of DAG {shown(dag_id)} is {run['state']}: set its state first")
+        raise ConflictError(f"run {shown(run_id)} of DAG {shown(dag_id)} is {run['state']}: {_advice(run)}")
     # The run after it may have waited for this one; by when it is looked at, this one is gone.
-    runs.wake_following(connection, [run["id"]], now=run["ended_at"])
+    runs.wake_following(connection, [run["id"]], now=now)
     notify(connection, WAKE, RUNS)
     parameters = {"run": run["id"], "month": run["month"]}
     instances = rows(
@@ -93,3 +99,9 @@ def delete_run(connection: Connection, dag_id: str, run_id: str) -> None:
     )
     for sql in _OF_INSTANCES:
         execute(connection, sql, parameters | {"instances": [one["id"] for one in instances]})
+
+
+def _advice(run: Mapping[str, Any]) -> str:
+    if run["ending"]:
+        return "its teardowns have to run first; mark it failed, and delete it once they have"
+    return "mark it failed first, or let it be ended with the deletion (end_first)"

@@ -18,12 +18,16 @@ class MetadataError(Exception):
 
 
 class NotFoundError(MetadataError, LookupError):
-    """What was named does not exist."""
+    """What was named does not exist. ``what`` is its kind, ``advice`` more to say than the nearest ``known`` name.
 
-    def __init__(self, what: str, name: object, known: Iterable[str] = ()) -> None:
+    A kind may say what the thing belongs to: ``run of DAG 'x'`` and ``y`` make "run 'y' of DAG 'x' was not found".
+    """
+
+    def __init__(self, what: str, name: object, known: Iterable[str] = (), *, advice: str = "") -> None:
         close = difflib.get_close_matches(str(name), list(known), n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        super().__init__(f"{what} {shown(name)} was not found{hint}")
+        kind, of, owner = what.partition(" of ")
+        super().__init__(f"{kind} {shown(name)}{of}{owner} was not found{hint}{advice}")
         self.what = what
         self.name = name
 

@@ -1,44 +1,143 @@
-"""Setting the state of runs and task instances by hand."""
+"""Setting the state of runs and task instances by hand.
+
+``plan_marks`` says what marking would change and ``mark_selected`` does just that, from the same function (case H11).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from treadle_metadata import clearing
 from treadle_metadata.connection import RUNS, WAKE, notify
+from treadle_metadata.deciding.graph import GraphCache
 from treadle_metadata.endings import end_runs, tell_workers
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
 from treadle_metadata.runs import find_run, lock_run
+from treadle_metadata.selecting import (
+    Row,
+    Selection,
+    instances_of,
+    is_meant,
+    locked_runs,
+    selected_runs,
+    tasks_by_version,
+)
 from treadle_metadata.statements import rows
-from treadle_metadata.states import RunState, TaskState
+from treadle_metadata.states import FINISHED, RunState, TaskState, may_follow
 from treadle_metadata.transitions import instances, runs
+
+_OF_RUNS: Final = ("success", "failed", "queued")
+_OF_INSTANCES: Final = ("success", "failed", "skipped")
 
 
 def mark_run(connection: Connection, dag_id: str, run_id: str, state: str, *, now: datetime) -> Mapping[str, Any]:
     """Set a run to ``success``, ``failed`` or ``queued``; return its new row.
 
     A finished state ends the run at once: running instances take that state and their processes are ended, instances
-    that have not started are skipped. ``queued`` lets the scheduler go on with a finished run.
+    that have not started are skipped. Only teardowns whose setups succeeded still run; the run is ``running`` until
+    they have, and then ends in ``state`` (case A40). ``queued`` lets the scheduler go on with a finished run.
 
     Raises:
         NotFoundError: there is no such run.
         InvalidRequestError: ``state`` is not one of the three.
-        ConflictError: the run is in that state already.
+        ConflictError: the run is in that state already, or on its way to it.
     """
-    if state not in ("success", "failed", "queued"):
+    if state not in _OF_RUNS:
         raise InvalidRequestError(f"a run can be set to success, failed or queued, not to {shown(state)}")
     run = lock_run(connection, dag_id, run_id)
     if run["state"] == state:
         raise ConflictError(f"run {shown(run_id)} of DAG {shown(dag_id)} is {state} already")
+    if run["ending"] == state:
+        raise ConflictError(
+            f"run {shown(run_id)} of DAG {shown(dag_id)} ends as {state} already, once its teardowns have run"
+        )
     if state == "queued":
         runs.requeue(connection, [run["id"]], now=now)
     else:
         end_runs(connection, [run["id"]], RunState(state), month=run["month"], now=now)
     notify(connection, WAKE, RUNS)
     return find_run(connection, dag_id, run_id)
+
+
+def run_changes(connection: Connection, dag_id: str, run_id: str, state: str) -> list[dict[str, Any]]:
+    """Return the instances that marking a run would end: their rows, with ``new_state`` (none: left to the scheduler).
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    run = find_run(connection, dag_id, run_id)
+    graph = GraphCache().get(connection, [run["version_id"]])[run["version_id"]]
+    teardowns = {node.task.task_id for node in graph.nodes if node.task.is_teardown}
+    found = instances_of(connection, [run], {run["id"]: graph.index}, set(TaskState) - FINISHED)
+    under_way = {TaskState.QUEUED, TaskState.RUNNING, TaskState.RESTARTING}
+    return [
+        one | {"new_state": state if one["state"] in under_way else TaskState.SKIPPED.value}
+        for one in found
+        if one["task_id"] not in teardowns and state != RunState.QUEUED
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What marking changes. Rows are those of ``task_instance`` before it, with ``run_id`` and ``logical_date``."""
+
+    state: TaskState
+    runs: tuple[Row, ...]
+    marked: tuple[Row, ...]
+    resumed: tuple[Row, ...]
+    """Instances below that had failed for want of these, and are cleared: they can run now."""
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """Every instance that changes, run by run: ``action`` is the state it is set to, or clear."""
+        names = ("dag_run_id", "run_id", "logical_date", "task_id", "map_index", "state")
+        listed = [
+            {name: one[name] for name in names} | {"action": action}
+            for action, found in ((self.state.value, self.marked), ("clear", self.resumed))
+            for one in found
+        ]
+        return sorted(listed, key=itemgetter("dag_run_id"))
+
+
+def plan_marks(connection: Connection, selection: Selection, state: str) -> Marks:
+    """Return what :func:`mark_selected` would change, without changing anything."""
+    return _plan(connection, selection, _checked(state), selected_runs(connection, selection))
+
+
+def mark_selected(connection: Connection, selection: Selection, state: str, *, now: datetime) -> Marks:
+    """Set the selected instances to ``success``, ``failed`` or ``skipped``; return what was changed.
+
+    Attempts under way are ended and cannot report any more. What failed below an instance that is now a success, only
+    because of it, is cleared, and its run goes on. Otherwise a finished run is not reopened.
+
+    Raises:
+        InvalidRequestError: ``state`` is not one of the three, or a task of the selection is not in the DAG.
+    """
+    wanted = plan_marks(connection, selection, state)
+    locked = locked_runs(connection, [run["id"] for run in wanted.runs])
+    wanted = _plan(connection, selection, wanted.state, locked)
+    for month, batch in groupby(sorted(wanted.marked, key=itemgetter("month")), key=itemgetter("month")):
+        moved = instances.mark(connection, [one["id"] for one in batch], wanted.state, month=month, now=now)
+        tell_workers(connection, moved)
+    for run in wanted.runs:
+        tasks = tuple(one["task_id"] for one in wanted.resumed if one["dag_run_id"] == run["id"])
+        if tasks:
+            below = Selection(
+                dag_id=selection.dag_id, run_id=run["run_id"], task_ids=tasks, only_failed=True, with_scopes=False
+            )
+            clearing.clear(connection, below, latest=False, now=now)
+    ids = [run["id"] for run in wanted.runs]
+    runs.wake(connection, [(run, now) for run in ids])
+    runs.wake_following(connection, ids, now=now)
+    notify(connection, WAKE, RUNS)
+    return wanted
 
 
 def mark_instances(
@@ -51,30 +150,65 @@ def mark_instances(
     map_indexes: Sequence[int] | None = None,
     now: datetime,
 ) -> Sequence[Mapping[str, Any]]:
-    """Set instances of a task in a run to ``success``, ``failed`` or ``skipped``; return their new rows.
-
-    Attempts under way are ended and cannot report any more. A finished run is not reopened.
+    """Set instances of one task in one run, as :func:`mark_selected` does; return their new rows.
 
     Raises:
         NotFoundError: there is no such run or instance.
         InvalidRequestError: ``state`` is not one of the three.
     """
-    if state not in ("success", "failed", "skipped"):
-        raise InvalidRequestError(f"a task instance can be set to success, failed or skipped, not to {shown(state)}")
+    _checked(state)
     run = lock_run(connection, dag_id, run_id)
-    found = _instances(connection, run, task_id, map_indexes)
-    if not found:
-        raise NotFoundError(f"task instance of run {shown(run_id)} with task id", task_id)
-    moved = instances.mark(connection, [one["id"] for one in found], TaskState(state), month=run["month"], now=now)
-    tell_workers(connection, moved)
-    runs.wake(connection, [(run["id"], now)])
-    runs.wake_following(connection, [run["id"]], now=now)
-    notify(connection, WAKE, RUNS)
-    return _instances(connection, run, task_id, map_indexes)
+    indexes = None if map_indexes is None else tuple(map_indexes)
+    if not _rows(connection, run, task_id, indexes):
+        raise NotFoundError(f"task instance of run {shown(run_id)}", task_id)
+    mark_selected(
+        connection,
+        Selection(dag_id=dag_id, run_id=run_id, task_ids=(task_id,), map_indexes=indexes),
+        state,
+        now=now,
+    )
+    return _rows(connection, run, task_id, indexes)
 
 
-def _instances(
-    connection: Connection, run: Mapping[str, Any], task_id: str, map_indexes: Sequence[int] | None
+def _checked(state: str) -> TaskState:
+    if state not in _OF_INSTANCES:
+        raise InvalidRequestError(f"a task instance can be set to success, failed or skipped, not to {shown(state)}")
+    return TaskState(state)
+
+
+def _plan(connection: Connection, selection: Selection, state: TaskState, chosen: Sequence[Row]) -> Marks:
+    graphs = GraphCache().get(connection, {run["version_id"] for run in chosen})
+    tasks = tasks_by_version(replace(selection, with_scopes=False), graphs)
+    found = instances_of(connection, chosen, {run["id"]: tasks[run["version_id"]] for run in chosen}, may_follow(state))
+    marked = tuple(one for one in found if is_meant(selection, one) and one["state"] != state)
+    resumed = _resumed(connection, selection, chosen, marked) if state is not TaskState.FAILED else ()
+    touched = {one["dag_run_id"] for one in marked}
+    return Marks(state, tuple(run for run in chosen if run["id"] in touched), marked, resumed)
+
+
+def _resumed(
+    connection: Connection, selection: Selection, chosen: Sequence[Row], marked: Sequence[Row]
+) -> tuple[Row, ...]:
+    """Return what is below the marked instances and had failed without running."""
+    found: list[Row] = []
+    names = {run["id"]: run["run_id"] for run in chosen}
+    for run, of_run in groupby(marked, key=itemgetter("dag_run_id")):
+        above = {one["task_id"] for one in of_run}
+        below = Selection(
+            dag_id=selection.dag_id,
+            run_id=names[run],
+            task_ids=tuple(sorted(above)),
+            include_downstream=True,
+            only_failed=True,
+            with_scopes=False,
+        )
+        cleared = clearing.plan(connection, below, latest=False).cleared
+        found += [one for one in cleared if one["state"] == TaskState.UPSTREAM_FAILED and one["task_id"] not in above]
+    return tuple(found)
+
+
+def _rows(
+    connection: Connection, run: Mapping[str, Any], task_id: str, indexes: Sequence[int] | None
 ) -> Sequence[Mapping[str, Any]]:
     return rows(
         connection,
@@ -88,6 +222,6 @@ def _instances(
             "month": run["month"],
             "run": run["id"],
             "task_id": task_id,
-            "indexes": None if map_indexes is None else list(map_indexes),
+            "indexes": None if indexes is None else list(indexes),
         },
     )

@@ -18,12 +18,12 @@ from treadle_metadata import backfills, claims, clearing, marking
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.deciding.graph import GraphCache
+from treadle_metadata.fresh_instances import instance_row
 from treadle_metadata.identifiers import new_attempt_id
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import rows
 from treadle_metadata.states import RunState, TaskState
 from treadle_metadata.transitions import instances, runs
-from treadle_scheduler.duties.start_runs import instance_row
 from treadle_scheduler.waking import Scope
 
 

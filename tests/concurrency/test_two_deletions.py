@@ -30,13 +30,13 @@ def test_a_run_that_is_deleted_while_another_deletes_it_is_not_found(
 
     def delete() -> None:
         try:
-            database.run(lambda connection: deletion.delete_run(connection, "d", run_id))
+            database.run(lambda connection: deletion.delete_run(connection, "d", run_id, now=clock.now()))
         except Exception as error:
             errors.append(error)
 
     second = threading.Thread(target=delete)
     with database.begin() as connection:
-        deletion.delete_run(connection, "d", run_id)
+        deletion.delete_run(connection, "d", run_id, now=clock.now())
         second.start()
         wait_until(lambda: errors or _waits(database), 10)
         assert errors == []

@@ -105,7 +105,8 @@ def _store_texts(
             ON CONFLICT (hash) DO NOTHING
         )
         INSERT INTO dag_version_code (version_id, hash, since)
-        SELECT version_id, hash, %(now)s FROM unnest(%(versions)s::bigint[], %(texts)s::text[]) AS had (version_id, hash)
+        SELECT had.version_id, had.hash, %(now)s
+        FROM unnest(%(versions)s::bigint[], %(texts)s::text[]) AS had (version_id, hash)
         ON CONFLICT (version_id, hash) DO UPDATE SET since = excluded.since
         """,
         {

@@ -72,3 +72,44 @@ def newest_document(connection: Connection, dag_id: str) -> DagDocument:
         NotFoundError: there is no such DAG.
     """
     return loads(get_version(connection, dag_id)["document"])
+
+
+def source_of(connection: Connection, code_hash: str | None) -> str | None:
+    """Return the text with this SHA-256 (``task_attempt.code_hash``, ``dag_version.file_hash``); None if not kept."""
+    found = rows(connection, "SELECT source FROM dag_code WHERE hash = %(hash)s", {"hash": code_hash})
+    return str(found[0]["source"]) if found else None
+
+
+def texts_of(connection: Connection, version_id: int) -> list[dict[str, Any]]:
+    """Return the texts that a version has had, the oldest first: ``hash``, ``since``, ``source``."""
+    found = rows(
+        connection,
+        """
+        SELECT had.hash, had.since, code.source
+        FROM dag_version_code AS had JOIN dag_code AS code USING (hash)
+        WHERE had.version_id = %(version)s ORDER BY had.since, had.hash
+        """,
+        {"version": version_id},
+    )
+    return [dict(row) for row in found]
+
+
+def text_of_dag(connection: Connection, dag_id: str, code_hash: str) -> str:
+    """Return a text that some version of a DAG has had.
+
+    Raises:
+        NotFoundError: none of its versions has had it.
+    """
+    found = rows(
+        connection,
+        """
+        SELECT code.source FROM dag_code AS code
+        WHERE code.hash = %(hash)s AND EXISTS (
+            SELECT FROM dag_version_code AS had JOIN dag_version AS version ON version.id = had.version_id
+            WHERE had.hash = code.hash AND version.dag_id = %(dag_id)s)
+        """,
+        {"hash": code_hash, "dag_id": dag_id},
+    )
+    if not found:
+        raise NotFoundError(f"text of DAG {dag_id!r}", code_hash)
+    return str(found[0]["source"])

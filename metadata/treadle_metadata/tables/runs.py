@@ -50,6 +50,7 @@ dag_run = Table(
     Column("evaluated_by", Text),
     # The state that a running run is to end in, once the teardowns of what it had set up have run (case A40).
     Column("ending", Text),
+    Column("ending_reason", Text),
     # Which part of the data the run is for, where its DAG is scheduled by partitions, and the date that it stands for.
     Column("partition_key", Text),
     moment("partition_date"),

@@ -187,7 +187,7 @@ def test_states_are_of_the_newest_run_or_of_the_one_named(
             "extract": "success",
             "load": "success",
         }
-    assert "run of DAG 'sales' '2026-03-02' was not found" in line.fails("tasks", "states", "sales", "2026-03-02")
+    assert "run '2026-03-02' of DAG 'sales' was not found" in line.fails("tasks", "states", "sales", "2026-03-02")
 
 
 def test_clear_previews_what_it_clears(line: CommandLine, sales: DagDocument, scheduler: TestScheduler) -> None:
@@ -199,7 +199,7 @@ def test_clear_previews_what_it_clears(line: CommandLine, sales: DagDocument, sc
     preview = line.json(*wanted, "--dry-run")
     assert {(one["run_id"], one["task_id"]) for one in preview} == {("2026-03-15", "extract"), ("2026-03-15", "load")}
     assert "--yes" in line.fails(*wanted, code=2)
-    assert "Cleared 2 task instances." in line.run(*wanted, "--yes").stderr
+    assert "Cleared 2 task instances of 1 run." in line.run(*wanted, "--yes").stderr
     assert {one["state"] for one in line.json("tasks", "states", "sales", "2026-03-15")} == {"none"}
     assert {one["state"] for one in line.json("tasks", "states", "sales", "2026-03-14")} == {"success"}
     assert "There is nothing to clear." in line.run("tasks", "clear", "sales", "-f", "-o", "table").stderr
@@ -242,7 +242,7 @@ def test_logs_that_are_not_there_are_told(
 ) -> None:
     log_of(line, settings, scheduler, "first")
     assert "try 1 wrote no log" in line.run("tasks", "logs", "sales", "load").stderr
-    assert "try of task instance 'extract' '2' was not found" in line.fails(
+    assert "try '2' of task instance 'extract' was not found" in line.fails(
         "tasks", "logs", "sales", "extract", "--try", "2"
     )
     assert "did you mean 'extract'?" in line.fails("tasks", "logs", "sales", "extrct")

@@ -299,6 +299,6 @@ def test_the_run_after_goes_on_when_the_failed_one_before_is_deleted(scheduler: 
     scheduler.beats()
     assert scheduler.run_states("past") == {first: "failed", second: "running"}
     with scheduler.database.begin() as connection:
-        deletion.delete_run(connection, "past", first)
+        deletion.delete_run(connection, "past", first, now=scheduler.clock.now())
     scheduler.beats()
     assert scheduler.run_states("past") == {second: "success"}

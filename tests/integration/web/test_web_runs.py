@@ -317,7 +317,7 @@ def test_an_instance_is_marked_and_noted(admin: Client, weather: str) -> None:
     assert {row["state"] for row in every["task_instances"]} == {"skipped"}
     assert admin.patch(f"{INSTANCES}/clean", json={}).status_code == 422
     assert admin.patch(f"{INSTANCES}/clean", json={"new_state": "running"}).status_code == 422
-    assert admin.patch(f"{INSTANCES}/clean", json={"new_state": "failed", "include_past": True}).status_code == 422
+    assert admin.patch(f"{INSTANCES}/clean", json={"new_state": "failed", "include_all": True}).status_code == 422
     assert admin.patch(f"{INSTANCES}/nothing", json={"note": "x"}).status_code == 404
 
 

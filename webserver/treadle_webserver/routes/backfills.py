@@ -17,6 +17,7 @@ from treadle_webserver.authorize import Actor, ActorOf
 from treadle_webserver.parameters import PageQuery, RowId, StrictBody, Text, totals
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
+from treadle_webserver.shapes.operations import BackfillProgressShape, progress_shape
 from treadle_webserver.shapes.resources import BackfillListShape, BackfillShape, backfill_shape
 from treadle_webserver.shapes.times import utc
 
@@ -50,6 +51,7 @@ class BackfillBody(StrictBody):
     dag_run_conf: dict[str, Any] | None = None
     reprocess_behavior: Literal["none", "failed", "completed"] = "none"
     max_active_runs: int = Field(10, ge=1, le=10_000)
+    run_on_latest_version: bool | None = None
 
 
 class PlannedShape(TypedDict):
@@ -112,6 +114,15 @@ def get_backfill(backfill_id: RowId, service: ServiceOf) -> BackfillShape:
         return backfill_shape(queries.get_backfill(connection, backfill_id))
 
 
+@router.get("/v2/backfills/{backfill_id}/progress")
+def get_backfill_progress(backfill_id: RowId, service: ServiceOf) -> BackfillProgressShape:
+    """Return how far a backfill is, how long it may still take, and the run of each of its dates."""
+    with service.database.begin() as connection:
+        far = queries.progress(connection, backfill_id, now=service.now())
+        dates = queries.dates(connection, backfill_id)
+    return progress_shape(far, dates)
+
+
 @router.put("/v2/backfills/{backfill_id}/pause")
 def pause_backfill(backfill_id: RowId, actor: ActorOf, service: ServiceOf) -> BackfillShape:
     """Start no further run of a backfill."""
@@ -151,6 +162,8 @@ def _create(
         max_active_runs=body.max_active_runs,
         dry_run=dry_run,
         cron_style=service.settings.cron_style,
+        latest=body.run_on_latest_version,
+        default_latest=service.settings.rerun_with_latest_version,
         user=actor.username,
         now=service.now(),
     )

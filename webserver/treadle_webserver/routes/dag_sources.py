@@ -48,14 +48,19 @@ def get_dag_source(
     dag_id: DagId,
     service: ServiceOf,
     version_number: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    code_hash: Annotated[str | None, Query(max_length=64)] = None,
 ) -> Response | SourceShape:
-    """Return the source of a DAG's newest version, or of another; as bare text where only that is accepted."""
+    """Return the source of a DAG's newest version, or of another; as bare text where only that is accepted.
+
+    ``code_hash`` (Treadle's own) asks for the text that an attempt ran, or any other that the version has had.
+    """
     with service.database.begin() as connection:
         version = queries.get_version(connection, dag_id, version_number)
+        content = version["code"] if code_hash is None else queries.text_of_dag(connection, dag_id, code_hash)
     if request.headers.get("accept", "").startswith("text/plain"):
-        return PlainTextResponse(version["code"])
+        return PlainTextResponse(content)
     return {
-        "content": version["code"],
+        "content": content,
         "dag_id": dag_id,
         "dag_display_name": version["display_name"] or dag_id,
         "version_number": version["number"],

@@ -10,11 +10,12 @@ from sqlalchemy import Connection
 
 from treadle_metadata import audit
 from treadle_metadata.errors import InvalidRequestError, NotFoundError
-from treadle_metadata.marking import mark_instances
+from treadle_metadata.marking import mark_selected
 from treadle_metadata.notes import set_instance_note
 from treadle_metadata.queries import task_instances as queries
 from treadle_metadata.queries.dags import get_dag
 from treadle_metadata.queries.paging import Page, PageRequest
+from treadle_metadata.selecting import Selection
 from treadle_webserver.authorize import Actor, ActorOf
 from treadle_webserver.parameters import (
     DagId,
@@ -84,10 +85,14 @@ class InstanceQuery(RunDatesQuery):
 
 
 class InstancePatch(StrictBody):
-    """What can be changed of a task instance."""
+    """What can be changed of a task instance, and around it: a new state is set for all that is included."""
 
     new_state: Literal["success", "failed", "skipped"] | None = None
     note: Annotated[str, Field(max_length=1000)] | None = None
+    include_upstream: bool = False
+    include_downstream: bool = False
+    include_past: bool = False
+    include_future: bool = False
 
 
 UpdateMask = Annotated[list[Literal["new_state", "note"]] | None, Query(max_length=2)]
@@ -184,14 +189,25 @@ def _patch(
     body: InstancePatch,
     update_mask: list[Literal["new_state", "note"]] | None,
 ) -> ChangedInstancesShape:
-    given = body.model_fields_set if update_mask is None else body.model_fields_set & set(update_mask)
+    changeable = {"new_state", "note"} if update_mask is None else set(update_mask)
+    given = body.model_fields_set & changeable
     if not given:
         raise InvalidRequestError("nothing to change: expected 'new_state', 'note', or both")
     now = service.now()
     with service.database.begin() as connection:
         if "new_state" in given and body.new_state is not None:
-            indexes = None if map_index is None else [map_index]
-            mark_instances(connection, dag_id, run_id, task_id, body.new_state, map_indexes=indexes, now=now)
+            _require_task(connection, dag_id, run_id, task_id)
+            selection = Selection(
+                dag_id=dag_id,
+                run_id=run_id,
+                task_ids=(task_id,),
+                map_indexes=None if map_index is None else (map_index,),
+                include_upstream=body.include_upstream,
+                include_downstream=body.include_downstream,
+                include_past=body.include_past,
+                include_future=body.include_future,
+            )
+            mark_selected(connection, selection, body.new_state, now=now)
         if "note" in given:
             set_instance_note(connection, dag_id, run_id, task_id, body.note, map_index=map_index)
         rows = _changed(connection, dag_id, run_id, task_id, map_index)

@@ -16,6 +16,8 @@ COMMANDS: Final = {
     "why": Entry(f"{_HERE}.why:why", "Why a task is not running, in one line."),
     "logs": Entry(f"{_HERE}.logs:logs", "The log of a task; --follow it while it runs."),
     "clear": Entry(f"{_HERE}.clear:clear", "Let tasks run again."),
+    "mark": Entry(f"{_HERE}.mark:mark", "Set the state of task instances by hand."),
+    "code": Entry(f"{_HERE}.code:code", "The source text that an attempt ran."),
     "test": Entry(f"{_HERE}.test:test", "Run one task in this process, without a server."),
 }
 
