@@ -116,6 +116,10 @@ class History:
     """How long an attempt may go on after a newer one began: the time between an order to end and its effect."""
 
 
+HANDED_BACK = "handed_back"
+"""The outcome of an attempt that a stopping scheduler gave up: its try was made again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
     """A broken promise: which rule, and the facts."""
@@ -189,10 +193,11 @@ def charged_right(history: History) -> Iterator[str]:
         if attempt.outcome is None:
             yield f"attempt {attempt.id} (try {attempt.try_number} of instance {attempt.instance_id}) was never closed"
     for one in history.instances:
-        tries = sorted(attempt.try_number for attempt in attempts[one.id])
+        charged = [attempt for attempt in attempts[one.id] if attempt.outcome != HANDED_BACK]
+        tries = sorted(attempt.try_number for attempt in charged)
         if tries != list(range(1, one.try_number + 1)):
             yield f"{_name(one)} is at try {one.try_number}, its attempts are {tries}"
-        last = max(attempts[one.id], key=lambda attempt: attempt.try_number, default=None)
+        last = max(charged, key=lambda attempt: attempt.try_number, default=None)
         if one.state == TaskState.FAILED and one.try_number <= one.max_tries and _may_retry(last):
             yield f"{_name(one)} failed at try {one.try_number} and has {one.max_tries} retries"
     yield from _ends_of_attempts(history)
@@ -269,11 +274,12 @@ def _places(one: Instance, limits: Limits) -> list[Place]:
 
 
 def executed_once(history: History) -> Iterator[str]:
-    """User code ran at most once for each try, never for a try that is not charged, and did run if it succeeded."""
+    """User code ran at most once for each try (again after a hand-back), for no other try, and did if it succeeded."""
     begins = Counter((sign.instance_id, sign.try_number) for sign in history.signs if sign.kind == "begin")
     tries = {one.id: one.try_number for one in history.instances}
+    again = Counter((one.instance_id, one.try_number) for one in history.attempts if one.outcome == HANDED_BACK)
     for (instance, number), count in begins.items():
-        if count > 1:
+        if count > 1 + again[instance, number]:
             yield f"try {number} of instance {instance} was executed {count} times"
         if number > tries.get(instance, 0):
             yield f"try {number} of instance {instance} was executed, {tries.get(instance, 0)} are charged"

@@ -251,7 +251,7 @@ class ExecutorConformance:
         held = UUID(workload["attempt_id"])
         assert executor.adopt([held, uuid4()]) == {held}
 
-    def test_ending_with_work_in_flight_reports_it_and_starts_nothing_more(
+    def test_ending_with_work_in_flight_hands_it_back_and_starts_nothing_more(
         self, settings: Settings, execution: MemoryExecution
     ) -> None:
         executor = self.make_executor(settings, execution)
@@ -261,8 +261,11 @@ class ExecutorConformance:
         self.wait_until_running(settings, executor.slots)
         executor.end()
         assert {one["attempt_id"] for one in execution.starts} == {one["attempt_id"] for one in workloads[:2]}
-        over = set(execution.finishes) | {str(one.attempt_id) for one in executor.events()}
-        assert over == {one["attempt_id"] for one in workloads[:2]}
+        events = executor.events()
+        ends = {one["outcome"] for one in execution.finishes.values()} | {one.kind for one in events}
+        assert ends == {"handed_back"}
+        over = [*execution.finishes, *(str(one.attempt_id) for one in events)]
+        assert sorted(over) == sorted(one["attempt_id"] for one in workloads)
 
     def test_an_executor_that_was_never_used_ends(self, settings: Settings, execution: MemoryExecution) -> None:
         executor = self.make_executor(settings, execution)

@@ -9,19 +9,24 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from typing import Final
 
 from treadle_worker.config import HostConfig
 from treadle_worker.frames import FrameBuffer, Message, encode
+from treadle_worker.system import descendants_of
 
 _CHUNK: Final = 1024 * 1024
 _READS_PER_TURN: Final = 8
 """Bounds the batch that one transaction takes."""
+
+_STEPS_OF_PATIENCE: Final = 6
 
 
 class HostProcess:
@@ -60,17 +65,22 @@ class HostProcess:
         with contextlib.suppress(BlockingIOError):
             os.write(self._wake_write, b"x")
 
-    def receive(self) -> list[Message] | None:
-        """Wait for reports and return all that are there; None when the host is gone.
+    def receive(self, patience: float) -> list[Message] | None:
+        """Wait for reports and return all that are there; None when the host is gone, none after ``patience`` seconds.
 
         Raises:
             BrokenPeer: what came is no frame.
         """
         poll = select.poll()
         poll.register(self._wake_read, select.POLLIN)
-        while True:
+        silence, step = 0.0, patience / _STEPS_OF_PATIENCE
+        while silence < patience:
             poll.register(self._sock, select.POLLIN | (select.POLLOUT if self._outbox else 0))
-            for fd, event in poll.poll():
+            began = time.monotonic()
+            ready = poll.poll(step * 1000)
+            # Of a time in which we did not run ourselves (stopped, a machine asleep) a step counts: it may have spoken.
+            silence += min(time.monotonic() - began, step)
+            for fd, event in ready:
                 if fd == self._wake_read:
                     os.read(fd, 4096)
                 elif event & select.POLLOUT:
@@ -79,6 +89,7 @@ class HostProcess:
                     messages = self._read()
                     if messages is None or messages:
                         return messages
+        return []
 
     def _flush(self) -> None:
         with self._lock:
@@ -109,6 +120,14 @@ class HostProcess:
         """Close the conversation: the host ends everything below it, and itself."""
         with self._lock, contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
+
+    def kill(self) -> None:
+        """Kill the host and all below it, which may be stopped too, and would go on one day."""
+        below = descendants_of(self.pid)
+        self._process.kill()
+        for pid in below:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def end(self, seconds: float) -> int:
         """Let go of the host, wait up to ``seconds`` for its end, then kill it; return its exit code."""

@@ -1,7 +1,8 @@
 """The scheduler daemon: its executors, its loop, and the threads that wake the loop and keep its lease.
 
 It registers itself in ``process``; when it is killed, its attempts and its row expire with their leases and any other
-scheduler goes on. SIGTERM and SIGINT end it after the present beat: executors are told to stop their children.
+scheduler goes on. SIGTERM and SIGINT end it after the present beat: executors end their attempts, which are handed
+back uncharged.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from types import FrameType
 from uuid import UUID
 
 import psycopg
+from sqlalchemy.exc import DBAPIError
 
 from treadle_executors.executor import Executor
 from treadle_executors.registry import load_executor
@@ -26,6 +28,7 @@ from treadle_metadata.settings import Settings
 from treadle_metadata.transitions import recording
 from treadle_scheduler.context import Context
 from treadle_scheduler.custom_timetables import CustomTimetables
+from treadle_scheduler.duties.collect_reports import collect_reports
 from treadle_scheduler.loop import Loop
 from treadle_scheduler.waking import Scope
 
@@ -58,8 +61,17 @@ def run(settings: Settings, *, clock: Clock | None = None) -> None:
             listener.stop()
             for executor in context.executors.values():
                 executor.end()
+            _hand_back(context)
             evaluator.close()
     database.close()
+
+
+def _hand_back(context: Context) -> None:
+    """Give up what the ended executors did not finish, so that it is made again at once and free of charge."""
+    try:
+        collect_reports(context)
+    except DBAPIError as error:
+        log.warning("what was under way could not be handed back, it is rescued when its leases end: %s", error.orig)
 
 
 def _executors(settings: Settings, database: Database) -> Mapping[str, Executor]:

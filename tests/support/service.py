@@ -71,8 +71,7 @@ class Service:
 
     def install(self, tasks: int, seconds: float = 0.0, retries: int = 3) -> None:
         """Write a DAG file of counting tasks and store its version."""
-        source = DAG_FILE.format(counts=self.counts, tasks=tasks, seconds=seconds, retries=retries)
-        (self.home / "dags" / "crash.py").write_text(source)
+        source = self._write(tasks, seconds, retries)
         documents = tuple(
             TaskDocument(f"t{n}", operator="PythonOperator", retries=retries, retry_delay_seconds=0)
             for n in range(tasks)
@@ -83,6 +82,19 @@ class Service:
             connection.exec_driver_sql(
                 "UPDATE dag_version SET file_hash = %(hash)s", {"hash": hashlib.sha256(source.encode()).hexdigest()}
             )
+
+    def rewrite(self, tasks: int, seconds: float) -> None:
+        """Give the tasks another duration; the DAG keeps its version."""
+        source = self._write(tasks, seconds, 3)
+        with self.database.begin() as connection:
+            connection.exec_driver_sql(
+                "UPDATE dag_version SET file_hash = %(hash)s", {"hash": hashlib.sha256(source.encode()).hexdigest()}
+            )
+
+    def _write(self, tasks: int, seconds: float, retries: int) -> str:
+        source = DAG_FILE.format(counts=self.counts, tasks=tasks, seconds=seconds, retries=retries)
+        (self.home / "dags" / "crash.py").write_text(source)
+        return source
 
     def start(self) -> None:
         """Start the scheduler."""

@@ -76,6 +76,21 @@ def children_of(parent: int) -> list[int]:
     return found
 
 
+def descendants_of(root: int) -> list[int]:
+    """Return the pids of all processes below ``root``, parents first (one pass over /proc)."""
+    children: dict[int, list[int]] = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        parent = _parent_of(name)
+        if parent is not None:
+            children.setdefault(parent, []).append(int(name))
+    found, waiting = [], [root]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
 def _parent_of(pid: str) -> int | None:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:

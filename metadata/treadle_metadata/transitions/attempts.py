@@ -20,30 +20,57 @@ from treadle_metadata.statements import execute, tuples
 LONGEST_RETRY_DELAY: Final = 366 * 86400.0
 """Seconds; a task may ask for a delay of its own, and a report must not fail for a number that no calendar has."""
 
+# The attempt's own row says at once who runs it since when: whoever closes it for a dead worker needs no report.
 _START: Final = """
-    UPDATE task_instance AS instance
-    SET state = 'running', started_at = %(now)s, hostname = report.hostname, lease_until = %(lease_until)s
-    FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[], %(hostnames)s::text[])
-         AS report (id, attempt_id, hostname)
-    WHERE instance.id = report.id AND instance.month = %(month)s
-      AND instance.attempt_id = report.attempt_id AND instance.state = 'queued'
-    RETURNING instance.attempt_id, instance.id, instance.try_number
+    WITH started AS (
+        UPDATE task_instance AS instance
+        SET state = 'running', started_at = %(now)s, hostname = report.hostname, lease_until = %(lease_until)s
+        FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[], %(hostnames)s::text[], %(started)s::timestamptz[])
+             AS report (id, attempt_id, hostname, started_at)
+        WHERE instance.id = report.id AND instance.month = %(month)s
+          AND instance.attempt_id = report.attempt_id AND instance.state = 'queued'
+        RETURNING instance.attempt_id, instance.id, instance.try_number, report.hostname, report.started_at
+    ), noted AS (
+        UPDATE task_attempt AS attempt
+        SET started_at = started.started_at, hostname = started.hostname
+        FROM started
+        WHERE attempt.attempt_id = started.attempt_id AND attempt.month = %(month)s AND attempt.outcome IS NULL
+    )
+    SELECT attempt_id, id, try_number FROM started
+"""
+
+# The same report again: the connection broke as the first was committed, so its sender does not know (case A77). Host
+# and time tell it from the start that another host reports for a hand-over that came twice.
+_STARTED_ALREADY: Final = """
+    SELECT instance.attempt_id
+    FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[], %(hostnames)s::text[], %(started)s::timestamptz[])
+         AS report (id, attempt_id, hostname, started_at)
+         JOIN task_instance AS instance ON instance.id = report.id AND instance.month = %(month)s
+              AND instance.attempt_id = report.attempt_id AND instance.state = 'running'
+         JOIN task_attempt AS attempt ON attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s
+              AND attempt.started_at = report.started_at AND attempt.hostname = report.hostname
 """
 
 # A retry must not see what the failed attempt pushed.
 _FORGET_XCOMS: Final = "DELETE FROM xcom WHERE month = %(month)s AND task_instance_id = ANY(%(ids)s)"
 
-# A cleared instance (restarting) starts over whatever its old attempt reports.
+# A cleared instance (restarting) starts over whatever its old attempt reports. One that is handed back by a scheduler
+# that stops is the same try again: it is not charged.
 _FINISH: Final = """
     UPDATE task_instance AS instance
     SET state = CASE
             WHEN instance.state = 'restarting' THEN 'none'
             WHEN report.outcome = 'success' THEN 'success'
             WHEN report.outcome = 'skipped' THEN 'skipped'
+            WHEN report.outcome = 'handed_back' THEN 'scheduled'
             WHEN report.outcome = 'failed' AND instance.try_number <= instance.max_tries THEN 'up_for_retry'
             ELSE 'failed'
         END,
-        ended_at = CASE WHEN instance.state = 'restarting' THEN NULL ELSE report.ended_at END,
+        ended_at = CASE WHEN instance.state <> 'restarting' AND report.outcome <> 'handed_back'
+                        THEN report.ended_at END,
+        try_number = instance.try_number - (instance.state <> 'restarting' AND report.outcome = 'handed_back')::int,
+        attempt_id = CASE WHEN instance.state = 'restarting' OR report.outcome <> 'handed_back'
+                          THEN instance.attempt_id END,
         next_retry_at = CASE
             WHEN instance.state <> 'restarting' AND report.outcome = 'failed'
                  AND instance.try_number <= instance.max_tries
@@ -58,22 +85,24 @@ _FINISH: Final = """
          JOIN task_attempt AS attempt ON attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s
     WHERE instance.id = report.id AND instance.month = %(month)s
       AND instance.attempt_id = report.attempt_id AND instance.state IN ('queued', 'running', 'restarting')
-    RETURNING instance.attempt_id, instance.id, instance.dag_run_id, instance.state, instance.next_retry_at
+    RETURNING report.attempt_id, instance.id, instance.dag_run_id, instance.state, instance.next_retry_at
 """
 
-# Finished attempts are never rewritten: the guard is that no outcome stands yet.
+# Finished attempts are never rewritten: the guard is that no outcome stands yet, or that a person ended the instance
+# while it ran and its worker, which was told, says now how that went. What a report lacks, the start has noted.
 _CLOSE: Final = """
     UPDATE task_attempt AS attempt
-    SET outcome = report.outcome, started_at = report.started_at, ended_at = report.ended_at,
-        hostname = report.hostname, pid = report.pid, exit_code = report.exit_code, signal = report.signal,
-        peak_rss_bytes = report.peak_rss, cpu_seconds = report.cpu_seconds, error = report.error,
-        rendered_fields = report.rendered
+    SET outcome = report.outcome, started_at = coalesce(report.started_at, attempt.started_at),
+        ended_at = report.ended_at, hostname = coalesce(report.hostname, attempt.hostname), pid = report.pid,
+        exit_code = report.exit_code, signal = report.signal, peak_rss_bytes = report.peak_rss,
+        cpu_seconds = report.cpu_seconds, error = report.error, rendered_fields = report.rendered
     FROM unnest(%(attempt_ids)s::uuid[], %(outcomes)s::text[], %(started)s::timestamptz[], %(ended)s::timestamptz[],
                 %(hostnames)s::text[], %(pids)s::int[], %(exit_codes)s::int[], %(signals)s::int[],
                 %(peak_rss)s::bigint[], %(cpu_seconds)s::float8[], %(errors)s::jsonb[], %(rendered)s::jsonb[])
          AS report (attempt_id, outcome, started_at, ended_at, hostname, pid, exit_code, signal, peak_rss, cpu_seconds,
                     error, rendered)
-    WHERE attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s AND attempt.outcome IS NULL
+    WHERE attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s
+      AND (attempt.outcome IS NULL OR attempt.outcome = 'withdrawn')
 """
 
 _PUSH: Final = """
@@ -110,24 +139,26 @@ _DROP_ATTEMPTS: Final = """
 def start(
     connection: Connection, reports: Sequence[Mapping[str, Any]], *, month: date, now: datetime, lease_until: datetime
 ) -> set[UUID]:
-    """Move queued instances to running; return the attempt ids that may run their code."""
+    """Move queued instances to running; return the attempt ids that may run their code.
+
+    A report that was recorded before changes nothing and may run: its sender did not learn that it was.
+    """
     reports = sorted(reports, key=itemgetter("task_instance_id"))  # the lock order
-    moved = tuples(
-        connection,
-        _START,
-        {
-            "ids": [report["task_instance_id"] for report in reports],
-            "attempt_ids": [report["attempt_id"] for report in reports],
-            "hostnames": [report["hostname"] for report in reports],
-            "month": month,
-            "now": now,
-            "lease_until": lease_until,
-        },
-    )
+    known = {
+        "ids": [report["task_instance_id"] for report in reports],
+        "attempt_ids": [report["attempt_id"] for report in reports],
+        "hostnames": [report["hostname"] for report in reports],
+        "started": [report["started_at"] for report in reports],
+        "month": month,
+    }
+    moved = tuples(connection, _START, known | {"now": now, "lease_until": lease_until})
     again = [row[1] for row in moved if row[2] > 1]
     if again:
         execute(connection, _FORGET_XCOMS, {"ids": again, "month": month})
-    return {row[0] for row in moved}
+    accepted = {row[0] for row in moved}
+    if len(accepted) < len(reports):
+        accepted |= {row[0] for row in tuples(connection, _STARTED_ALREADY, known)}
+    return accepted
 
 
 def finish(connection: Connection, reports: Sequence[Mapping[str, Any]], *, month: date) -> Sequence[Any]:

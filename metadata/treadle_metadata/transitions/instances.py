@@ -89,12 +89,14 @@ _RETRY: Final = """
     RETURNING dag_run_id, task_id
 """
 
+# The state is compared so that no index of scheduled instances fits: with old statistics the planner takes it for
+# empty, and walks all of it for each instance that is picked.
 _QUEUE: Final = """
     UPDATE task_instance AS instance
     SET state = 'queued', attempt_id = picked.attempt_id, try_number = instance.try_number + 1,
         queued_at = %(now)s, started_at = NULL, ended_at = NULL, lease_until = %(lease_until)s, waiting_for = NULL
     FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[]) AS picked (id, attempt_id)
-    WHERE instance.id = picked.id AND instance.month = %(month)s AND instance.state = 'scheduled'
+    WHERE instance.id = picked.id AND instance.month = %(month)s AND instance.state || '' = 'scheduled'
     RETURNING instance.id
 """
 
