@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 from sqlalchemy import Connection
 
-from treadle_metadata.statements import execute, rows, tuples
+from treadle_metadata.statements import execute, tuples
 
 KEPT_MISSED_DAYS: Final = 90
 """How long a time that became no run stays to be seen; older rows of a DAG go when a new one comes."""
@@ -157,14 +157,3 @@ def withdraw_warnings(connection: Connection, dag_ids: Sequence[str]) -> None:
             {"dag_ids": list(dag_ids)},
         )
 
-
-def missed_of_dag(connection: Connection, dag_id: str, *, most: int) -> Sequence[Mapping[str, Any]]:
-    """Return the times of a DAG's schedule that became no run, newest first."""
-    return rows(
-        connection,
-        """
-        SELECT run_after, logical_date, last_run_after, slots, reason, noticed_at FROM missed_slot
-        WHERE dag_id = %(dag_id)s ORDER BY run_after DESC LIMIT %(most)s
-        """,
-        {"dag_id": dag_id, "most": most},
-    )

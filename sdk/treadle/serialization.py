@@ -13,7 +13,7 @@ from typing import Any
 
 from treadle.dags import DAG
 from treadle.document import AssetDocument, AssetKey, DagDocument, ExpandDocument, GroupDocument, TaskDocument
-from treadle.errors import DagError, InvalidArgumentError, ParamError
+from treadle.errors import DagError, InvalidArgumentError, InvalidSchedule, ParamError
 from treadle.moments import utc_text
 from treadle.operators.base import BaseOperator
 from treadle.operators.empty import EmptyOperator
@@ -169,6 +169,8 @@ def _schedule_of(dag: DAG) -> Any:
         return schedule_document(dag.schedule, dag.timezone)
     except DagError:
         raise
+    except InvalidSchedule as reason:
+        raise DagError(f"{dag!r}: {reason}", site=dag.site) from None
     except ValueError as reason:
         raise InvalidArgumentError(repr(dag), "schedule", dag.schedule, str(reason), site=dag.site) from None
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from treadle.document import ScheduleDocument
-from treadle.errors import CycleError, DagError, InvalidArgumentError, ParamError
+from treadle.errors import CycleError, DagError, InvalidArgumentError, InvalidSchedule, ParamError
 from treadle.ordering import cycle_in
 from treadle.rules import TriggerRule
 from treadle.schedule import schedule_document
@@ -43,6 +43,9 @@ def _schedule_problems(dag: DAG) -> Iterator[DagError]:
         document = schedule_document(dag.schedule, dag.timezone)
     except DagError as error:
         yield error
+        return
+    except InvalidSchedule as reason:
+        yield DagError(f"{dag!r}: {reason}", site=dag.site)
         return
     except ValueError as reason:
         yield InvalidArgumentError(repr(dag), "schedule", dag.schedule, str(reason), site=dag.site)

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
+from typing import Final
 from zoneinfo import ZoneInfo
 
-from treadle.document import ScheduleDocument
-from treadle.timetables.base import DagRunInfo, DataInterval, TimeRestriction, Timetable
+from treadle.document import DagDocument, ScheduleDocument
+from treadle.timetables.adapted import AdaptedTimetable
+from treadle.timetables.base import DagRunInfo, DataInterval, TimeRestriction, Timetable, catchup_words
 from treadle.timetables.cron import CronDataIntervalTimetable, MultipleCronTriggerTimetable
 from treadle.timetables.factory import from_document
 from treadle.timetables.periodic import IntervalTimetable, TriggerTimetable
 from treadle.timetables.zone_offsets import zone_offsets
+
+_INSTANT: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +66,55 @@ def next_fires(
     return [fire for fire in fires if end is None or fire.run_after <= end]
 
 
+_CATCHUP: Final = {
+    "all": "each one becomes a run (catchup=True)",
+    "last": "the latest one becomes a run (catchup=False)",
+    "none": "none becomes a run (catchup='none')",
+}
+_OVERLAP: Final = {
+    "wait": "waits until there is room (overlap='wait')",
+    "skip": "is left out (overlap='skip')",
+}
+
+
+def policies(document: DagDocument, default_style: str = "trigger") -> list[str]:
+    """Return what becomes of times that the plain series does not tell, as sentences (cases A8, A64, A65)."""
+    schedule, timetable = document.schedule, None
+    if schedule.kind != "custom":
+        timetable = from_document(schedule, default_style)
+    found = [f"Schedule: {timetable.summary if timetable else schedule.summary}."]
+    if isinstance(timetable, CronDataIntervalTimetable | MultipleCronTriggerTimetable):
+        found += _of_clock_changes(timetable)
+    found.append(f"Missed times: {_CATCHUP[catchup_words(document.catchup)]}.")
+    found.append(f"A time that comes while the DAG is at its run limit {_OVERLAP[document.overlap]}.")
+    return found
+
+
+def _of_clock_changes(timetable: CronDataIntervalTimetable | MultipleCronTriggerTimetable) -> list[str]:
+    if all(clock.cron.follows_elapsed_time for clock in timetable.clocks):
+        return ["Clock changes: it follows elapsed time; a doubled hour has its times twice, a skipped one none."]
+    gap = {"shift": "fires at the first instant after it", "skip": "is left out"}[timetable.gap]
+    twice = {"first": "its first pass", "last": "its last pass", "both": "both passes", "none": "neither pass"}
+    return [
+        f"Clock changes: a time that the clock skips {gap} (gap={timetable.gap!r}); "
+        f"one that comes twice fires at {twice[timetable.doubled]} (doubled={timetable.doubled!r})."
+    ]
+
+
 def _infos(timetable: Timetable, begin: datetime, earliest: datetime | None) -> Iterator[DagRunInfo]:
     """Yield the runs after ``begin`` as the scheduler would make them one after another, in time."""
     restriction = TimeRestriction(earliest=earliest, catchup=True)
     last = _interval_until(timetable, begin, earliest)
+    allowed = restriction
+    if isinstance(timetable, AdaptedTimetable):
+        # Nobody but itself knows which of its runs comes before this moment.
+        allowed = TimeRestriction(earliest=earliest, catchup="none", not_before=begin + _INSTANT)
     while True:
-        info = timetable.next_dagrun_info(last_automated_data_interval=last, restriction=restriction, now=begin)
+        info = timetable.next_dagrun_info(last_automated_data_interval=last, restriction=allowed, now=begin)
         if info is None:
             return
         yield info
+        allowed = restriction
         if not timetable.periodic:
             return
         last = info.data_interval

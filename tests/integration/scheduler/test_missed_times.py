@@ -11,9 +11,11 @@ import pytest
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import ScheduleDocument, TaskDocument
-from treadle_metadata import pausing, schedules
+from treadle_metadata import pausing
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
+from treadle_metadata.errors import NotFoundError
+from treadle_metadata.queries.missed_times import missed_times
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
 from treadle_scheduler.waking import Scope
@@ -39,7 +41,7 @@ def times(scheduler: TestScheduler, dag_id: str) -> list[str]:
 
 def missed(scheduler: TestScheduler, dag_id: str) -> Sequence[tuple[str, str, int | None]]:
     with scheduler.database.begin() as connection:
-        found = schedules.missed_of_dag(connection, dag_id, most=1000)
+        found = missed_times(connection, dag_id, most=1000)
     return [(f"{row['run_after']:%H:%M}", row["reason"], row["slots"]) for row in reversed(found)]
 
 
@@ -228,4 +230,6 @@ def test_rows_of_missed_times_go_with_their_dag_and_after_three_months(
         assert oldest["noticed_at"] == clock.now()
         execute(connection, "DELETE FROM dag_run")
         execute(connection, "DELETE FROM dag WHERE dag_id = 'hourly'")
-        assert schedules.missed_of_dag(connection, "hourly", most=10) == []
+        assert rows(connection, "SELECT FROM missed_slot") == []
+        with pytest.raises(NotFoundError):
+            missed_times(connection, "hourly", most=10)

@@ -117,7 +117,7 @@ CASES: list[tuple[str, list[str], int, str]] = [
     ),
     ("dag typo", ["dag = DAG('x', max_active_run=1)"], 4, "did you mean 'max_active_runs'?"),
     ("dag value", ["dag = DAG('x', max_active_runs=0)"], 4, "DAG 'x': max_active_runs=0 cannot be used"),
-    ("dag flag", ["dag = DAG('x', catchup='no')"], 4, "catchup='no' cannot be used; expected True or False"),
+    ("dag policy", ["dag = DAG('x', catchup='no')"], 4, "catchup='no' cannot be used; expected True or 'all', False"),
     ("tags", ["dag = DAG('x', tags='etl')"], 4, "tags='etl' cannot be used; expected a list"),
     (
         "dates",

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.document import ScheduleDocument
+from treadle.document import DagDocument, ScheduleDocument
 from treadle.timetables import DataInterval, TimeRestriction
 from treadle.timetables.factory import from_document
-from treadle.timetables.preview import next_fires
+from treadle.timetables.preview import next_fires, policies
 
 
 def at(text: str) -> datetime:
@@ -97,3 +97,21 @@ def test_the_preview_is_what_a_scheduler_makes_in_time(text: str, zone: str, sty
         last, now = info.data_interval, max(now, info.run_after)
     fires = next_fires(document, now=begin, n=6, earliest=restriction.earliest)
     assert [fire.run_after for fire in fires] == made
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (DagDocument("d", schedule=cron("0 6 1 * FRI")), "day of the month is 1 or whose day of the week"),
+        (DagDocument("d", schedule=cron("0 6 * * *")), "fires at the first instant after it (gap='shift')"),
+        (DagDocument("d", schedule=cron("0 6 * * *", doubled="none")), "fires at neither pass (doubled='none')"),
+        (DagDocument("d", schedule=cron("0 * * * *")), "follows elapsed time"),
+        (DagDocument("d", schedule=cron("0 6 * * *", style="interval")), "each run covers the interval"),
+        (DagDocument("d", schedule=cron("0 6 * * *"), catchup="none"), "Missed times: none becomes a run"),
+        (DagDocument("d", schedule=cron("0 6 * * *"), overlap="skip"), "at its run limit is left out"),
+        (DagDocument("d", schedule=ScheduleDocument(kind="custom", summary="trading days")), "Schedule: trading days."),
+    ],
+)
+def test_the_policies_are_told_in_sentences(document: DagDocument, words: str) -> None:
+    """Cases A8, A64 and G15."""
+    assert any(words in line for line in policies(document))

@@ -11,10 +11,12 @@ from zoneinfo import available_timezones
 import click
 
 from treadle.document import DagDocument
-from treadle.timetables.preview import Fire, next_fires
+from treadle.serialization import document_of as serialized
+from treadle.timetables.at_hand import timetable_of
+from treadle.timetables.preview import Fire, next_fires, policies
 from treadle_cli import edge
 from treadle_cli.clicks import Command
-from treadle_cli.dag_files import document_of, file_option
+from treadle_cli.dag_files import file_option, find_dag
 from treadle_cli.output import Listing, output_option, say, show
 
 
@@ -38,7 +40,8 @@ def next_execution(
     dag_id: str, number: int, after: datetime | None, viewer: str | None, file: Path | None, output: str | None
 ) -> None:
     """Show the next runs of the DAG DAG_ID, read from its file; nothing needs to run."""
-    dag = document_of(dag_id, file)
+    own = find_dag(dag_id, file)
+    dag = serialized(own)
     settings = edge.settings()
     begin = edge.localised(after, dag.timezone) or edge.now()
     zone = viewer or _zone_of_environment() or settings.timezone
@@ -51,12 +54,16 @@ def next_execution(
         earliest=edge.moment(dag.start_date),
         viewer_timezone=zone,
         default_style=settings.cron_style,
+        timetable=timetable_of(own.schedule, own.timezone, settings.cron_style),
     )
     titles = {"run_after": "UTC", "dag_zone": dag.schedule.timezone, "your_zone": zone, "dst": "DST"}
     rows = [_row(fire) for fire in fires]
     show(Listing(_columns(rows, dag.schedule.timezone, zone), rows, _nothing(dag), titles), output)
     if fires and len(fires) < number and dag.end_date:
         say(f"DAG {dag_id} ends at {dag.end_date}.")
+    if output is None and fires:
+        for line in policies(dag, settings.cron_style):
+            say(line)
 
 
 def _columns(rows: list[dict[str, Any]], dag_zone: str, your_zone: str) -> tuple[str, ...]:
