@@ -28,6 +28,8 @@ from treadle_metadata.embedded_postgres import EmbeddedPostgres
 from treadle_metadata.settings import Settings
 
 ADMIN = "admin"
+SECONDS_TO_STOP = 15.0
+"""How long a daemon may take to stop, beyond the grace of tasks."""
 
 
 def run(settings: Settings, host: str, port: int) -> None:
@@ -50,7 +52,7 @@ def run(settings: Settings, host: str, port: int) -> None:
         gc.collect()
         gc.freeze()
         gate = daemons.Gate()
-        supervisor = Supervisor(Child(one.name, partial(daemons.start, one, settings, gate)) for one in daemons.DAEMONS)
+        supervisor = Supervisor(_child(one, settings, gate) for one in daemons.DAEMONS)
         try:
             # The daemons import their modules while the database starts.
             supervisor.start_due()
@@ -65,6 +67,12 @@ def run(settings: Settings, host: str, port: int) -> None:
             if server is not None:
                 # It has ended already; this clears what it leaves outside of the home.
                 server.stop()
+
+
+def _child(daemon: daemons.Daemon, settings: Settings, gate: daemons.Gate) -> Child:
+    """Return the child that ``daemon`` is: one that ends tasks may take their grace for it."""
+    grace_seconds = SECONDS_TO_STOP + settings.terminate_grace_seconds
+    return Child(daemon.name, partial(daemons.start, daemon, settings, gate), grace_seconds=grace_seconds)
 
 
 def _start_database(settings: Settings, server: EmbeddedPostgres | None, supervisor: Supervisor) -> str | None:
