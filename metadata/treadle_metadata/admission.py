@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from treadle_metadata.deciding.limits import Load
 from treadle_metadata.deciding.turns import Turns
-from treadle_metadata.statements import rows, tuples
+from treadle_metadata.statements import execute, rows, tuples
 
 _SHARES: Final = """
     SELECT instance.pool, instance.dag_id, coalesce(instance.executor, %(executor)s),
@@ -94,6 +94,7 @@ _CANDIDATES: Final = """
     SELECT instance.id, instance.month, instance.dag_run_id, instance.dag_id, instance.task_id, instance.map_index,
            instance.try_number, instance.max_tries, instance.pool, instance.pool_slots, instance.queue,
            coalesce(instance.executor, %(executor)s) AS executor, instance.is_backfill, instance.priority_weight,
+           instance.waiting_for,
            run.run_id, run.version_id, run.run_type, run.logical_date, run.interval_start, run.interval_end,
            run.run_after, run.started_at AS run_started_at, run.conf, run.triggered_by, run.clear_number,
            run.partition_key, run.partition_date, dag.file, version.file_hash
@@ -176,6 +177,26 @@ def candidates(
         "turn_dags": [dag_id for _, _, dag_id in last],
     }
     return rows(connection, _CANDIDATES, parameters | full.parameters())
+
+
+def explain(connection: Connection, reasons: Mapping[tuple[date, int, str], str]) -> None:
+    """Store why the scheduled instances of these tasks (by month, run and task) can never be queued as things are."""
+    execute(
+        connection,
+        """
+        UPDATE task_instance AS instance SET waiting_for = told.reason
+        FROM unnest(%(months)s::date[], %(runs)s::bigint[], %(tasks)s::text[], %(reasons)s::text[])
+             AS told (month, dag_run_id, task_id, reason)
+        WHERE instance.month = told.month AND instance.dag_run_id = told.dag_run_id
+          AND instance.task_id = told.task_id AND instance.state = 'scheduled'
+        """,
+        {
+            "months": [month for month, _, _ in reasons],
+            "runs": [run for _, run, _ in reasons],
+            "tasks": [task for _, _, task in reasons],
+            "reasons": list(reasons.values()),
+        },
+    )
 
 
 def places_of(connection: Connection, attempt_ids: Sequence[UUID]) -> dict[UUID, tuple[int, date, str]]:

@@ -133,11 +133,11 @@ def startable_runs(
     )
 
 
-def runs_in_the_way(connection: Connection, limits: Mapping[str, int], *, now: datetime) -> list[int]:
-    """Return running runs of these (locked) DAGs that only wait for a queued run, which waits for their place.
+def runs_in_the_way(connection: Connection, limits: Mapping[str, int]) -> list[int]:
+    """Return running runs of these (locked) DAGs that hold the place of the run before theirs, and do nothing in it.
 
     Their DAG, or their backfill, is at its limit; the run before theirs by logical date is queued within the same
-    limit; nothing of theirs is under way.
+    limit; nothing of theirs is under way. That one is older: no two runs give way to each other for ever.
     """
     found = tuples(
         connection,
@@ -160,10 +160,9 @@ def runs_in_the_way(connection: Connection, limits: Mapping[str, int], *, now: d
           AND NOT EXISTS (
               SELECT FROM task_instance AS instance
               WHERE instance.month = run.month AND instance.dag_run_id = run.id AND instance.state = ANY(%(busy)s))
-          AND NOT EXISTS (SELECT FROM run_wakeup WHERE dag_run_id = run.id AND due_at <= %(now)s)
         ORDER BY run.id
         """,
-        {"dag_ids": list(limits), "limits": list(limits.values()), "busy": sorted(_BUSY), "now": now},
+        {"dag_ids": list(limits), "limits": list(limits.values()), "busy": sorted(_BUSY)},
     )
     return [row[0] for row in found]
 

@@ -8,6 +8,7 @@ outbox, never what is not.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from itertools import groupby
@@ -19,6 +20,7 @@ from sqlalchemy import Connection
 from treadle_metadata import admission, claims
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.deciding.limits import Candidate, Limits, Load, Refusal, admit
+from treadle_metadata.deciding.reasons import Reason
 from treadle_metadata.identifiers import new_attempt_id
 from treadle_metadata.settings import executor_limits
 from treadle_metadata.transitions import instances
@@ -27,6 +29,8 @@ from treadle_scheduler.context import Context, Done
 from treadle_scheduler.expansion import Items
 from treadle_scheduler.retries import retry_delay
 from treadle_scheduler.workloads import log_path, workload
+
+log = logging.getLogger(__name__)
 
 ROUNDS: Final = 10
 HELD_ELSEWHERE: Final = timedelta(milliseconds=20)
@@ -80,11 +84,24 @@ def _choose(connection: Connection, context: Context, load: Load, limits: Limits
         graphs = context.graphs.get(connection, {row["version_id"] for row in picks})
         order = [_candidate(row, graphs[row["version_id"]], context) for row in picks]
         admitted, refused = admit(order, load, limits, context.turns)
+        _flag_impossible(connection, rows, refused)
         chosen |= {one.id: rows[one.id] for one in admitted}
         if not refused or load.total >= limits.parallelism:
             break
         _note_full(full, order, refused, load)
     return list(chosen.values())
+
+
+def _flag_impossible(connection: Connection, rows: Mapping[int, Row], refused: Mapping[int, Refusal]) -> None:
+    """Tell, once, of tasks that can never run as things are: they want more slots than their pool has (case A24)."""
+    found = {}
+    for instance, refusal in refused.items():
+        row = rows[instance]
+        if refusal.reason is Reason.POOL_TOO_SMALL and row["waiting_for"] != refusal.sentence:
+            found[row["month"], row["dag_run_id"], row["task_id"]] = refusal.sentence
+            log.warning("task %r of run %r of DAG %r: %s", row["task_id"], row["run_id"], row["dag_id"], refusal)
+    if found:
+        admission.explain(connection, found)
 
 
 def _most(load: Load, limits: Limits, further: int) -> dict[str, int]:

@@ -37,7 +37,7 @@ def start_runs(context: Context) -> Done:
         limits = {dag["dag_id"]: dag["max_active_runs"] or context.settings.max_active_runs_per_dag for dag in dags}
         in_order = {dag["dag_id"] for dag in dags if dag["waits_for_past"]}
         if in_order:
-            _make_way(connection, {dag_id: limits[dag_id] for dag_id in in_order}, now)
+            _make_way(connection, {dag_id: limits[dag_id] for dag_id in in_order})
         startable = startable_runs(connection, limits, in_order, now=now, most=BATCH) if limits else []
         if startable:
             _start(connection, context, startable, now)
@@ -46,13 +46,13 @@ def start_runs(context: Context) -> Done:
     return context.database.run(act)
 
 
-def _make_way(connection: Connection, limits: Mapping[str, int], now: datetime) -> None:
+def _make_way(connection: Connection, limits: Mapping[str, int]) -> None:
     """Set running runs back to queued that hold the place of the run that they wait for."""
-    found = runs_in_the_way(connection, limits, now=now)
+    found = runs_in_the_way(connection, limits)
     if found:
         locked = claims.claim_running_runs(connection, found)
         # Looked at once more, now that nobody else moves them.
-        runs.stand_back(connection, [run for run in runs_in_the_way(connection, limits, now=now) if run in locked])
+        runs.stand_back(connection, [run for run in runs_in_the_way(connection, limits) if run in locked])
 
 
 def _start(connection: Connection, context: Context, startable: Sequence[Mapping[str, Any]], now: datetime) -> None:

@@ -286,3 +286,25 @@ def test_an_answer_takes_few_statements(scheduler: TestScheduler, ask: Asking) -
     finally:
         event.remove(scheduler.database.engine, "before_cursor_execute", count)
     assert len(counted) <= 10, counted
+
+
+def test_a_run_before_that_has_not_started_is_named(scheduler: TestScheduler, ask: Asking) -> None:
+    hold(scheduler, "free")
+    scheduler.install(a_dag("d", task("free"), task("a", "free", depends_on_past=True), max_active_runs=1))
+    now = scheduler.clock.now()
+    second = scheduler.trigger("d", logical_date=now - DAY)
+    scheduler.beats()
+    first = scheduler.trigger("d", logical_date=now - 2 * DAY)
+    found = ask.task("d", second, "a")
+    assert found.reason is Reason.PAST_RUN
+    assert found.sentence == f"a waits for the run before, {first!r}: a (none) (depends_on_past)"
+
+
+def test_an_executor_at_its_own_limit_is_named_with_what_it_runs(scheduler: TestScheduler, ask: Asking) -> None:
+    hold(scheduler, "a")
+    scheduler.context.settings = replace(scheduler.context.settings, executor_parallelism="instant=1")
+    run_id = started(scheduler, task("a", priority_weight=9), task("b"))
+    found = ask.task("d", run_id, "b")
+    assert (found.reason, found.blocked_by) == (Reason.EXECUTOR_FULL, Blocker(Kind.EXECUTOR, "instant"))
+    assert "executor 'instant' has 1 active attempts, the most that executor_parallelism allows" in found.sentence
+    assert f"held by d/{run_id}/a" in found.sentence
