@@ -29,6 +29,8 @@ class Reason(StrEnum):
     END_DATE = "end_date"
     NO_MORE_RUNS = "no_more_runs"
     SCHEDULE_ERROR = "schedule_error"
+    ASSETS = "assets"
+    """It waits for updates of assets."""
 
     RUN_LIMIT = "run_limit"
     BACKFILL_PAUSED = "backfill_paused"
@@ -59,6 +61,7 @@ class Reason(StrEnum):
 class Kind(StrEnum):
     """What sort of object stands in the way."""
 
+    ASSET = "asset"
     DAG = "dag"
     DAG_FILE = "dag_file"
     DAG_RUN = "dag_run"

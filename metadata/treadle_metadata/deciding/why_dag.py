@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from treadle.document import AssetCondition
 from treadle_metadata.deciding.reasons import Blocker, Explanation, Kind, Reason
 from treadle_metadata.deciding.wording import ahead, counted, instant, names, span
 
@@ -34,6 +35,9 @@ class DagFacts:
     run_limit: int = 16
     active_runs: int = 0
     under_way: tuple[str, ...] = ()
+    condition: AssetCondition | None = None
+    """The assets that it waits for, and how it is scheduled by partitions of them (``ScheduleDocument``)."""
+    partitions: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
+from treadle_metadata.assets.partitions import gathered
+from treadle_metadata.deciding.why_assets import BegunPartitions
 from treadle_metadata.errors import NotFoundError
 from treadle_metadata.queries.conditions import ANYTIME, Between, Conditions
 from treadle_metadata.queries.paging import Page, PageRequest, SortKey, fetch_page
@@ -242,6 +244,22 @@ def updated_parts(connection: Connection, dag_id: str) -> set[tuple[str, str]]:
     """Return the parts of a DAG's condition for which an event waits."""
     sql = "SELECT DISTINCT kind, name FROM asset_run_queue WHERE dag_id = %(dag_id)s"
     return {(row[0], row[1]) for row in tuples(connection, sql, {"dag_id": dag_id})}
+
+
+def begun_partitions(connection: Connection, dag_id: str) -> BegunPartitions | None:
+    """Return what has gathered for the partition of a consumer that began first; None if none has begun."""
+    found = tuples(
+        connection,
+        """
+        SELECT target_key, count(*) OVER () FROM asset_run_queue
+        WHERE dag_id = %(dag_id)s AND target_key <> '' GROUP BY target_key ORDER BY min(event_id) LIMIT 1
+        """,
+        {"dag_id": dag_id},
+    )
+    if not found:
+        return None
+    key, number = found[0]
+    return BegunPartitions(number, key, gathered(connection, [(dag_id, key)])[dag_id, key])
 
 
 def _add_uses(connection: Connection, assets: Sequence[dict[str, Any]]) -> None:

@@ -12,10 +12,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from treadle.document import loads
+from treadle import partition_documents as partitions
+from treadle.document import AssetCondition, loads
 from treadle_metadata import admission, planning
 from treadle_metadata.branches import named_in
-from treadle_metadata.deciding import why_dag, why_run, why_task
+from treadle_metadata.deciding import why_assets, why_dag, why_run, why_task
 from treadle_metadata.deciding.graph import Graph, compile_graph
 from treadle_metadata.deciding.limits import Limits
 from treadle_metadata.deciding.past import open_before, watched_tasks
@@ -26,6 +27,7 @@ from treadle_metadata.deciding.why_dag import DagFacts
 from treadle_metadata.deciding.why_task import InstanceFacts
 from treadle_metadata.deciding.wording import names
 from treadle_metadata.errors import NotFoundError
+from treadle_metadata.queries import assets
 from treadle_metadata.queries import why_facts as facts
 from treadle_metadata.queries.dags import DagFilter, matching_ids, no_such_dag
 from treadle_metadata.queries.runs import get_run
@@ -51,7 +53,20 @@ def why_is_dag_not_running(connection: Connection, dag_id: str, *, now: datetime
     waiting = facts.oldest_waiting_run(connection, dag_id, now)
     if waiting is not None:
         return _queued_run(connection, dag, waiting, now, settings)
-    return why_dag.next_run(dag, now)
+    return why_dag.next_run(dag, now) if dag.condition is None else _by_assets(connection, dag, dag.condition, now)
+
+
+def _by_assets(connection: Connection, dag: DagFacts, condition: AssetCondition, now: datetime) -> Explanation:
+    """Answer for a DAG that assets schedule; where the clock does, too, the answer tells both."""
+    if dag.partitions:
+        begun = assets.begun_partitions(connection, dag.dag_id)
+        found = why_assets.waiting_for_partitions(dag, condition, partitions.loads(dag.partitions), begun)
+    else:
+        found = why_assets.waiting(dag, condition, assets.updated_parts(connection, dag.dag_id))
+    if dag.next_run_at is None or found.reason is not Reason.ASSETS:
+        return found
+    timed = why_dag.next_run(dag, now)
+    return replace(timed, sentence=f"{timed.sentence}; by its assets, {found.sentence}")
 
 
 def why_is_run_not_running(

@@ -74,6 +74,8 @@ def _dag(row: Row, settings: Settings) -> DagFacts:
         run_limit=_run_limit(row, document, settings),
         active_runs=row["active_runs"],
         under_way=tuple(row["under_way"] or ()),
+        condition=document.schedule.condition,
+        partitions=document.schedule.partitions,
     )
 
 

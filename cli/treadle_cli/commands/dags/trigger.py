@@ -52,6 +52,7 @@ class _Seen:
 @click.option("-c", "--conf", help="The run's params, as a JSON object.")
 @click.option("-r", "--run-id", help="Id of the run; made from the time if not given.")
 @click.option("-l", "--logical-date", type=edge.Moment(), help="Logical date; the run has none if not given.")
+@click.option("--partition-key", help="The part of the data that the run is for.")
 @click.option("--note", help="A remark to keep with the run.")
 @click.option("-w", "--wait", is_flag=True, help="Wait for the run's end; exit code 1 if it fails.")
 @click.option("--timeout", type=click.FloatRange(min=0), help="Most seconds to --wait.")
@@ -63,6 +64,7 @@ def trigger(
     conf: str | None,
     run_id: str | None,
     logical_date: datetime | None,
+    partition_key: str | None,
     note: str | None,
     wait: bool,
     timeout: float | None,
@@ -80,6 +82,7 @@ def trigger(
             logical_date=edge.localised(logical_date, zone),
             conf=content,
             note=note,
+            partition_key=partition_key,
             triggered_by="cli",
             user=edge.actor().removeprefix("cli:"),
             cron_style=edge.settings().cron_style,
