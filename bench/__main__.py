@@ -18,6 +18,7 @@ NOT_BENCHMARKS = {"__main__", "checker", "cluster", "documents", "hosts", "insta
     "processes",
     "recorded",
     "report",
+    "timed",
 }
 
 
