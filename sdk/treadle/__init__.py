@@ -77,6 +77,7 @@ if TYPE_CHECKING:
         MultipleCronTriggerTimetable,
     )
     from treadle.timetables.delta import DeltaDataIntervalTimetable, DeltaTriggerTimetable
+    from treadle.timetables.events import EventsTimetable
     from treadle.variable import Variable
     from treadle.xcom_arg import XComArg
 
@@ -109,6 +110,7 @@ __all__ = [
     "DeltaDataIntervalTimetable",
     "DeltaTriggerTimetable",
     "EmptyOperator",
+    "EventsTimetable",
     "ExceptionRetryPolicy",
     "FailTask",
     "FanOutMapper",
@@ -232,6 +234,7 @@ _NAMES_BY_MODULE = {
     "templates": ("TemplateFile", "literal"),
     "timetables.cron": ("CronDataIntervalTimetable", "CronTriggerTimetable", "MultipleCronTriggerTimetable"),
     "timetables.delta": ("DeltaDataIntervalTimetable", "DeltaTriggerTimetable"),
+    "timetables.events": ("EventsTimetable",),
     "variable": ("Variable",),
     "xcom_arg": ("XComArg",),
 }

@@ -107,6 +107,18 @@ def test_the_gap_policy_skip_leaves_a_skipped_time_out() -> None:
     assert len(on_local_day("0 2 * * *", "America/Chicago", "2024-03-11", gap="skip")) == 1
 
 
+def test_each_policy_of_doubled_and_skipped_times_can_be_had() -> None:
+    """Case A64: first and shift where nothing is said."""
+    doubled, skipped = ("30 1 * * *", "America/Chicago", "2024-11-03"), ("30 2 * * *", "America/Chicago", "2024-03-10")
+    passes = [at("2024-11-03T06:30"), at("2024-11-03T07:30")]
+    assert on_local_day(*doubled) == on_local_day(*doubled, doubled="first") == passes[:1]
+    assert on_local_day(*doubled, doubled="last") == passes[1:]
+    assert on_local_day(*doubled, doubled="both") == passes
+    assert on_local_day(*doubled, doubled="none") == []
+    assert on_local_day(*skipped) == on_local_day(*skipped, gap="shift") == [at("2024-03-10T08:00")]
+    assert on_local_day(*skipped, gap="skip") == []
+
+
 def test_vienna_half_hours_go_on_without_repeating() -> None:
     """Case G24."""
     expected = [at(f"2017-10-29T0{hour}:30") for hour in range(3)]
