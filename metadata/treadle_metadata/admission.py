@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
 
@@ -97,13 +98,13 @@ _CANDIDATES: Final = """
            instance.waiting_for,
            run.run_id, run.version_id, run.run_type, run.logical_date, run.interval_start, run.interval_end,
            run.run_after, run.started_at AS run_started_at, run.conf, run.triggered_by, run.clear_number,
-           run.partition_key, run.partition_date, dag.file, version.file_hash
+           run.partition_key, run.partition_date, dag.file, version.file_hash,
+           run.version_id <> dag.version_id AS is_older_version
     FROM dealt JOIN task_instance AS instance ON instance.id = dealt.id AND instance.month = dealt.month
     JOIN dag_run AS run ON run.id = instance.dag_run_id
     JOIN dag_version AS version ON version.id = run.version_id
     JOIN dag ON dag.dag_id = run.dag_id
-    WHERE dealt.place <= dealt.most AND instance.state = 'scheduled'
-    ORDER BY instance.dag_run_id, instance.id
+    WHERE dealt.place <= dealt.most
 """
 
 
@@ -159,6 +160,8 @@ def candidates(
 ) -> Sequence[Mapping[str, Any]]:
     """Return, for each pool of ``most``, so many scheduled instances at the most: those whose turn comes first.
 
+    They stand in the order of their runs, which is no order of turns.
+
     Left out are instances of what is ``full``, of DAGs that are paused or gone from their file, and of runs that are
     not running. The file and its hash are read each time: an edit that leaves the DAG as it was makes no new version.
     """
@@ -176,7 +179,8 @@ def candidates(
         "turn_weights": [-standing[1] for _, standing, _ in last],
         "turn_dags": [dag_id for _, _, dag_id in last],
     }
-    return rows(connection, _CANDIDATES, parameters | full.parameters())
+    found = rows(connection, _CANDIDATES, parameters | full.parameters())
+    return sorted(found, key=itemgetter("dag_run_id", "id"))
 
 
 def explain(connection: Connection, reasons: Mapping[tuple[date, int, str], str]) -> None:

@@ -17,8 +17,17 @@ def log_path(dag_id: str, run_id: str, task_id: str, map_index: int, try_number:
     return f"{dag_id}/{run_id}/{task_id}/{index}attempt={try_number}.jsonl"
 
 
-def workload(row: Mapping[str, Any], picked: Picked, graph: Graph, expand_index: list[int] | None = None) -> Workload:
-    """Return the workload of a picked instance; ``row`` joins the instance with its run."""
+def workload(
+    row: Mapping[str, Any],
+    picked: Picked,
+    graph: Graph,
+    expand_index: list[int] | None = None,
+    source: str | None = None,
+) -> Workload:
+    """Return the workload of a picked instance; ``row`` joins the instance with its run.
+
+    ``source`` is the text of its version if the DAG's file has another one by now.
+    """
     task = graph.nodes[graph.index[row["task_id"]]].task
     made = Workload(
         attempt_id=str(picked.attempt_id),
@@ -42,6 +51,8 @@ def workload(row: Mapping[str, Any], picked: Picked, graph: Graph, expand_index:
     )
     if expand_index is not None:
         made["expand_index"] = expand_index
+    if source is not None:
+        made["source"] = source
     return made
 
 

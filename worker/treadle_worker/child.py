@@ -35,7 +35,7 @@ _RESULT: Final = tuple(field.name for field in fields(AttemptResult))
 CAPTURE: Final = Capture(TaskLog(os.devnull, MASKER.mask))
 """What this process prints and logs; set up once, in the zygote, and inherited."""
 
-FindDags = Callable[[str], Mapping[str, Any]]
+FindDags = Callable[[Workload], Mapping[str, Any]]
 """Gives the DAGs of a file: those imported before the fork (template), or imported now (fork of the zygote)."""
 
 
@@ -103,7 +103,7 @@ def _attempt(stream: FrameStream, order: Message, find_dags: FindDags) -> Attemp
     workload: Workload = order["workload"]
     supervisor = ChildSupervisor(stream, workload)
     try:
-        dag = pick_dag(find_dags(workload["file"]), workload["dag_id"], workload["file"])
+        dag = pick_dag(find_dags(workload), workload["dag_id"], workload["file"])
         if "callback" in workload:
             return run_callback(dag, workload, supervisor, Limits(**order["limits"]))
         return run_attempt(dag, workload["task_id"], workload, supervisor, Limits(**order["limits"]))

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
+import linecache
 import os
 import sys
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from treadle import collection
 from treadle.dags import DAG
@@ -28,17 +30,21 @@ class DagFileError(Exception):
 class LoadedFile:
     """A DAG file's DAGs by id, and the state (mtime in ns, size) of it and of what it imported from the dags folder.
 
-    The file's own state was taken before it was imported, so that an edit meanwhile is noticed.
+    The file's own state was taken before it was imported, so that an edit meanwhile is noticed. ``is_stored``: its text
+    came from the database, so that what is on disk does not count.
     """
 
     dags: Mapping[str, DAG]
     path: str
     state: _FileState | None
     modules: Mapping[str, _FileState | None]
+    is_stored: bool = False
 
     def changed(self, *, modules_too: bool) -> str | None:
         """Return which file was edited since, in words, or None; the imported modules are looked at if asked for."""
-        looked_at = {self.path: self.state} | dict(self.modules if modules_too else {})
+        looked_at = dict(self.modules if modules_too else {})
+        if not self.is_stored:
+            looked_at[self.path] = self.state
         for path, state in looked_at.items():
             if _state(path) != state:
                 return f"{path} was edited after this process had imported it"
@@ -51,8 +57,10 @@ def module_name(file: str) -> str:
     return f"dag_file_{zlib.crc32(file.encode(errors='surrogateescape')):08x}_{stem}"
 
 
-def load_dag_file(file: str, dags_folder: str) -> LoadedFile:
-    """Import ``file`` and return what it defines.
+def load_dag_file(file: str, dags_folder: str, source: str | None = None) -> LoadedFile:
+    """Import ``file`` and return what it defines; with ``source`` that text stands for what the file has on disk.
+
+    Modules that the text imports from the dags folder are those that are there now, and ``__file__`` is the same.
 
     Raises:
         DagFileError: the file is missing, or its code raised (``sys.exit`` included); the cause is chained.
@@ -67,12 +75,21 @@ def load_dag_file(file: str, dags_folder: str) -> LoadedFile:
     sys.modules[name] = module
     state = _state(path)
     try:
-        spec.loader.exec_module(module)
+        if source is None:
+            spec.loader.exec_module(module)
+        else:
+            _execute(source, path, vars(module))
         dags = {dag.dag_id: dag for dag in collection.collect(vars(module).values())}
     except BaseException as error:
         del sys.modules[name]
         raise DagFileError(f"{type(error).__name__}: {error}") from error
-    return LoadedFile(dags, path, state, _modules_below(dags_folder, except_for=path))
+    return LoadedFile(dags, path, state, _modules_below(dags_folder, except_for=path), source is not None)
+
+
+def _execute(source: str, path: str, namespace: dict[str, Any]) -> None:
+    # Tracebacks show the lines of this text, not those that stand at the same place on disk by now.
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    exec(compile(source, path, "exec", dont_inherit=True), namespace)
 
 
 def _modules_below(folder: str, *, except_for: str) -> dict[str, _FileState | None]:

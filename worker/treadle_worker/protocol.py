@@ -27,7 +27,7 @@ ErrorKind = Literal[
 
 
 Subject = Literal["task", "callback"]
-"""What a report or question is about; where it is missing, an attempt of a task."""
+"""What a report is about; where it is missing, an attempt of a task."""
 
 
 class RunFacts(TypedDict):
@@ -82,6 +82,8 @@ class Workload(TypedDict):
     executor_config: dict[str, Any]
     log_path: str
     expand_index: NotRequired[list[int]]
+    source: NotRequired[str]
+    """The text to run, of a version that is not the DAG's newest: the file on disk has another one by now."""
     callback: NotRequired[CallbackFacts]
     run: RunFacts
 
@@ -193,4 +195,3 @@ class Request(TypedDict):
     month: str
     op: str
     args: dict[str, Any]
-    subject: NotRequired[Subject]

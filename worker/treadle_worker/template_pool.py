@@ -24,6 +24,7 @@ from treadle_worker.fork_server import ForkServer
 from treadle_worker.outcomes import Cause, Exit
 from treadle_worker.protocol import ErrorKind
 from treadle_worker.runner import Owner, Runner
+from treadle_worker.stored_texts import StoredTexts
 from treadle_worker.system import kill_group
 from treadle_worker.templates import Key, State, Template
 
@@ -54,6 +55,7 @@ class TemplatePool:
         self._templates: dict[int, Template] = {}
         self._runners: dict[int, tuple[Template, Runner]] = {}
         self._pids: dict[int, Template | tuple[Template, Runner]] = {}
+        self._texts = StoredTexts()
         mine, theirs = _control_pair()
         with theirs:
             self._process = _start_zygote(theirs, config)
@@ -69,19 +71,22 @@ class TemplatePool:
         key = (attempt.workload["file"], attempt.workload["file_hash"])
         template = self._by_key.get(key)
         if template is None:
-            template = self._new_template(key)
+            template = self._new_template(key, attempt.workload.get("source"))
             self._drop_superfluous(template)
         else:
             self._by_key.move_to_end(key)
         template.add(attempt)
 
-    def _new_template(self, key: Key) -> Template:
+    def _new_template(self, key: Key, source: str | None) -> Template:
         template = Template(self, key, next(self._numbers))
+        template.is_stored = source is not None
         mine, theirs = _control_pair()
         template.server = ForkServer(
             self.loop, mine, lambda report: self._told(template, report), lambda: self._left(template)
         )
         order = {"do": "template", "spawn": template.number, "file": key[0]}
+        if source is not None:
+            order["stored"] = self._texts.keep(template.number, source)
         self._templates[template.number] = self._by_key[key] = template
         self._zygote.order(order, [theirs.detach()])
         return template
@@ -100,7 +105,8 @@ class TemplatePool:
 
     def _drop_superfluous(self, newest: Template) -> None:
         for key, template in self._by_key.items():
-            if key[0] == newest.key[0] and template is not newest:
+            # Runs on an older version and on the newest one go on side by side.
+            if key[0] == newest.key[0] and template is not newest and not (template.is_stored or newest.is_stored):
                 template.superseded = True
         excess = len(self._by_key) - self._config.templates_per_host
         for template in list(self._by_key.values()):
@@ -254,6 +260,7 @@ class TemplatePool:
 
     def close(self) -> None:
         """End every process below the host, and wait for it."""
+        self._texts.close()
         for template in self._templates.values():
             if template.server is not None:
                 template.server.close()

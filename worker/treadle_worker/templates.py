@@ -59,6 +59,7 @@ class Template:
         self.limit: Timer | None = None
         self.overtime = False
         self.superseded = False
+        self.is_stored = False
         self.dismissed = False
         self.runners: dict[int, Runner] = {}
         self._importing: list[Attempt] = []

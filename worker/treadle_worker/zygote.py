@@ -16,12 +16,14 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from treadle_worker.child import serve_attempts
 from treadle_worker.config import HostConfig
 from treadle_worker.forker import Forker, Order
 from treadle_worker.loading import DagFileError, LoadedFile, load_dag_file
+from treadle_worker.protocol import Workload
 from treadle_worker.rehearsal import rehearse
 from treadle_worker.system import drop_power_to_trace, threads_of_this_process
 
@@ -37,14 +39,14 @@ def main(arguments: list[str]) -> None:
     sys.path.insert(0, config.dags_folder)
 
     def template(order: Order, descriptors: list[int]) -> None:
-        serve_template(socket.socket(fileno=descriptors[0]), order["file"], config)
+        serve_template(socket.socket(fileno=descriptors[0]), order["file"], config, order.get("stored"))
 
     def child(_: Order, descriptors: list[int]) -> None:
-        def find_dags(file: str) -> Mapping[str, Any]:
+        def find_dags(workload: Workload) -> Mapping[str, Any]:
             signal.signal(signal.SIGALRM, _import_took_too_long)
             signal.setitimer(signal.ITIMER_REAL, config.import_seconds)
             try:
-                return load_dag_file(file, config.dags_folder).dags
+                return load_dag_file(workload["file"], config.dags_folder, workload.get("source")).dags
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -60,11 +62,15 @@ def _import_took_too_long(*_: object) -> None:
     raise DagFileError("the import of the DAG file exceeded its time limit (setting parse_timeout_seconds)")
 
 
-def serve_template(control: socket.socket, file: str, config: HostConfig) -> None:
-    """Import ``file``, then fork a child per order. Returns when the host lets go of this template."""
+def serve_template(control: socket.socket, file: str, config: HostConfig, stored: str | None = None) -> None:
+    """Import ``file``, then fork a child per order. Returns when the host lets go of this template.
+
+    ``stored`` is the path of the text that stands for the file's own, of an older version of it.
+    """
     forker = Forker(control, {"child": lambda _, descriptors: serve_attempts(descriptors, lambda _: loaded.dags)})
     try:
-        loaded = load_dag_file(file, config.dags_folder)
+        source = None if stored is None else Path(stored).read_text()
+        loaded = load_dag_file(file, config.dags_folder, source)
     except BaseException as error:
         text = "".join(traceback.format_exception(error.__cause__ or error))
         forker.report({"failed": str(error), "type": type(error).__name__, "traceback": text})

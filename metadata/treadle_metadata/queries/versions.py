@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
@@ -113,3 +114,24 @@ def text_of_dag(connection: Connection, dag_id: str, code_hash: str) -> str:
     if not found:
         raise NotFoundError(f"text of DAG {dag_id!r}", code_hash)
     return str(found[0]["source"])
+
+
+def older_sources(connection: Connection, version_ids: Iterable[int]) -> dict[int, str]:
+    """Return the newest text of each of these versions whose DAG's newest version has another one."""
+    wanted = list(version_ids)
+    found = (
+        []
+        if not wanted
+        else rows(
+            connection,
+            """
+        SELECT version.id, code.source
+        FROM dag_version AS version JOIN dag ON dag.dag_id = version.dag_id
+        JOIN dag_version AS newest ON newest.id = dag.version_id
+        JOIN dag_code AS code ON code.hash = version.file_hash
+        WHERE version.id = ANY(%(ids)s) AND version.file_hash <> newest.file_hash
+        """,
+            {"ids": wanted},
+        )
+    )
+    return {row["id"]: row["source"] for row in found}

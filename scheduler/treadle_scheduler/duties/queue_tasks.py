@@ -22,6 +22,7 @@ from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.deciding.limits import Candidate, Limits, Load, Refusal, admit
 from treadle_metadata.deciding.reasons import Reason
 from treadle_metadata.identifiers import new_attempt_id
+from treadle_metadata.queries.versions import older_sources
 from treadle_metadata.settings import executor_limits
 from treadle_metadata.transitions import instances
 from treadle_metadata.transitions.instances import Picked
@@ -151,13 +152,14 @@ def _queue(
     lease_until = now + timedelta(seconds=context.settings.lease_seconds)
     moved = instances.queue(connection, picked, month=month, now=now, lease_until=lease_until)
     items = Items(connection, month)
+    sources = older_sources(connection, {row["version_id"] for row in batch if row["is_older_version"]})
     handed = []
     for row, one in zip(batch, picked, strict=True):
         if one.id in moved:
             graph = graphs[row["version_id"]]
             task = graph.nodes[graph.index[row["task_id"]]].task
             indexes = items.of(row["dag_run_id"], graph, task, row["map_index"])
-            handed.append((one.executor, workload(row, one, graph, indexes)))
+            handed.append((one.executor, workload(row, one, graph, indexes, sources.get(row["version_id"]))))
     return handed
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -15,6 +18,8 @@ from treadle.document import TaskDocument
 from treadle_metadata import clearing, execution
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
+from treadle_metadata.errors import InvalidRequestError
+from treadle_metadata.queries.versions import source_of
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import rows
 from treadle_worker.protocol import Workload
@@ -190,3 +195,88 @@ def test_a_task_of_an_older_version_can_be_cleared_by_its_name(scheduler: TestSc
     assert [one["task_id"] for one in changed.changes] == ["b"]
     scheduler.beats()
     assert tries(scheduler, "b") == [(1, 1), (2, 1)]
+
+
+def code_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def version(scheduler: TestScheduler, text: str, *tasks: TaskDocument) -> None:
+    with scheduler.database.begin() as connection:
+        add_version(connection, a_dag("d", *tasks), now=scheduler.clock.now(), code=text)
+
+
+def test_a_run_goes_on_with_the_text_of_its_version_and_each_attempt_tells_which_it_ran(
+    scheduler: TestScheduler,
+) -> None:
+    scheduler.executor.outcome = lambda _: {"outcome": "success"}
+    scheduler.install(a_dag("d", A))
+    version(scheduler, "old", A, B)
+    run_id = scheduler.trigger("d")
+    scheduler.beats()
+    version(scheduler, "new", A, NEW_B)
+    clear(scheduler, run_id=run_id, task_ids=("b",))
+    scheduler.beats()
+    clear(scheduler, run_id=run_id, task_ids=("b",), latest=True)
+    scheduler.beats()
+    handed = [(one["task_id"], one["file_hash"], one.get("source")) for one in scheduler.executor.taken]
+    old, new = code_hash("old"), code_hash("new")
+    assert handed == [("a", old, None), ("b", old, None), ("b", old, "old"), ("b", new, None)]
+    with scheduler.database.begin() as connection:
+        found = rows(connection, "SELECT code_hash FROM task_attempt ORDER BY queued_at, attempt_id")
+        assert [one["code_hash"] for one in found] == [old, old, old, new]
+        assert source_of(connection, old) == "old"
+
+
+def test_a_preview_of_any_clear_is_its_effect(scheduler: TestScheduler) -> None:
+    """Case H11: what changes in the database is what the preview says, whatever is chosen (a seeded walk)."""
+    chance = random.Random(20260101)
+    scheduler.executor.outcome = lambda _: {"outcome": chance.choice(["success", "failed", "skipped"])}
+    names = ["a", "b", "c", "x", "y"]
+    shapes = [
+        tuple(
+            TaskDocument(name, upstream=tuple(one for one in names[:place] if chance.random() < 0.4))
+            for place, name in enumerate(names)
+            if chance.random() < 0.8 or name == "a"
+        )
+        for _ in range(4)
+    ]
+    shapes = [tuple(_closed(shape)) for shape in shapes]
+    scheduler.install(a_dag("d", *shapes[0]))
+    run_ids = [scheduler.trigger("d", run_id=f"r{number}") for number in range(3)]
+    scheduler.beats()
+    for step in range(24):
+        if step % 5 == 4:
+            version(scheduler, f"text {step}", *shapes[chance.randrange(4)])
+        before = _instances(scheduler)
+        with suppress(InvalidRequestError):
+            done = clear(
+                scheduler,
+                latest=chance.choice([True, False]),
+                run_id=chance.choice([*run_ids, None]),
+                task_ids=chance.choice([None, ("a",), ("b", "c"), ("x",)]),
+                include_downstream=chance.random() < 0.5,
+                include_upstream=chance.random() < 0.3,
+                only_failed=chance.random() < 0.3,
+            )
+            expected = {
+                (one["run_id"], one["task_id"]): {"remove": "removed"}.get(one["action"], "none")
+                for one in done.changes
+            }
+            after = _instances(scheduler)
+            assert {key: state for key, state in after.items() if before.get(key) != state} == {
+                key: state for key, state in expected.items() if before.get(key) != state
+            }
+        scheduler.beats()
+
+
+def _closed(shape: tuple[TaskDocument, ...]) -> Iterator[TaskDocument]:
+    known = {task.task_id for task in shape}
+    for task in shape:
+        yield replace(task, upstream=tuple(one for one in task.upstream if one in known))
+
+
+def _instances(scheduler: TestScheduler) -> dict[tuple[str, str], str]:
+    with scheduler.database.begin() as connection:
+        sql = "SELECT run_id, task_id, one.state FROM task_instance AS one JOIN dag_run ON dag_run.id = one.dag_run_id"
+        return {(one["run_id"], one["task_id"]): one["state"] for one in rows(connection, sql)}
