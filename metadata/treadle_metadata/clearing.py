@@ -29,6 +29,7 @@ from treadle_metadata.selecting import (
     locked_runs,
     selected_runs,
     tasks_by_version,
+    within_groups,
 )
 from treadle_metadata.states import FINISHED_RUNS
 from treadle_metadata.transitions import instances, of_versions, runs
@@ -115,6 +116,7 @@ def _plan(
     tasks = tasks_by_version(selection, graphs)
     of_runs = {run: tasks[graph.version_id] for run, graph in of_run.items()}
     found = instances_of(connection, chosen, of_runs, _states(selection))
+    selection = within_groups(selection, graphs.values())
     cleared = [one for one in found if is_meant(selection, one)]
     touched = {one["dag_run_id"] for one in cleared}
     moving = [run for run in chosen if run["id"] in touched and run["version_id"] != of_run[run["id"]].version_id]

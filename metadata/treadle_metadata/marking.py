@@ -28,6 +28,7 @@ from treadle_metadata.selecting import (
     locked_runs,
     selected_runs,
     tasks_by_version,
+    within_groups,
 )
 from treadle_metadata.statements import rows
 from treadle_metadata.states import FINISHED, RunState, TaskState, may_follow
@@ -180,6 +181,7 @@ def _plan(connection: Connection, selection: Selection, state: TaskState, chosen
     graphs = GraphCache().get(connection, {run["version_id"] for run in chosen})
     tasks = tasks_by_version(replace(selection, with_scopes=False), graphs)
     found = instances_of(connection, chosen, {run["id"]: tasks[run["version_id"]] for run in chosen}, may_follow(state))
+    selection = within_groups(selection, graphs.values())
     marked = tuple(one for one in found if is_meant(selection, one) and one["state"] != state)
     resumed = _resumed(connection, selection, chosen, marked) if state is not TaskState.FAILED else ()
     touched = {one["dag_run_id"] for one in marked}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -32,7 +32,8 @@ class Selection:
     task_ids: tuple[str, ...] | None = None
     task_regex: str | None = None
     map_indexes: tuple[int, ...] | None = None
-    """Only these instances of the named tasks; tasks up or down stream of them are meant as a whole."""
+    """Only these instances of the named tasks; tasks up or down stream of them are meant as a whole, but those of the
+    same mapped group (:func:`within_groups`)."""
     indexes_of: Mapping[str, Collection[int]] = field(default_factory=dict)
     """The same for single tasks, by task id."""
     start_date: datetime | None = None
@@ -192,6 +193,25 @@ def instances_of(
         },
     )
     return [dict(one) for one in found if one["task_id"] in tasks[one["dag_run_id"]]]
+
+
+def within_groups(selection: Selection, graphs: Iterable[Graph]) -> Selection:
+    """Return ``selection`` with single instances meant of all tasks of a mapped group, where they are of one of them.
+
+    Of the tasks up or down stream within the group, only the instances of the same indexes depend on each other.
+    """
+    if selection.map_indexes is None and not selection.indexes_of:
+        return selection
+    indexes_of = {name: frozenset(indexes) for name, indexes in selection.indexes_of.items()}
+    for graph in graphs:
+        for group in {node.group for node in graph.nodes if node.group is not None}:
+            names = [graph.nodes[one].task.task_id for one in group.nodes]
+            named = [name for name in names if name in selection.indexes_of or _is_named(selection, name)]
+            meant = [selection.indexes_of.get(name, selection.map_indexes) for name in named]
+            if meant and None not in meant:
+                together = frozenset(index for indexes in meant for index in indexes or ())
+                indexes_of |= {name: together for name in names if name not in named}
+    return replace(selection, indexes_of=indexes_of)
 
 
 def is_meant(selection: Selection, instance: Row) -> bool:

@@ -47,4 +47,3 @@ class Functions:
             ended = attempt_here(self.dag, workload["task_id"], workload, supervisor, Limits())
         report = {"outcome": ended.outcome, "error": ended.error, "xcoms": ended.xcoms}
         return report | {"rendered_map_index": ended.rendered_map_index}
-
