@@ -111,6 +111,8 @@ class TriggerTimetable(PeriodicTimetable):
                 return None
         if earliest is None:
             return following or self._first_without_start(ticks, now)
+        if following is not None and following >= earliest:
+            return following
         started = ticks.at_or_after(earliest)
         return None if started is None else _greatest((following, started))
 
@@ -160,7 +162,9 @@ class IntervalTimetable(PeriodicTimetable):
             following = _aligned_start(ticks, last)
             if following is None:
                 return None
-        started = _from(ticks, restriction.earliest)
+        started = restriction.earliest
+        if started is not None and (following is None or following < started):
+            started = ticks.at_or_after(started)
         resumed = _ending(ticks, _from(ticks, restriction.resumes_at(now, last)))
         unbounded = following is None and started is None
         latest = None

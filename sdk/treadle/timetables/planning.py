@@ -63,6 +63,26 @@ class Plan:
 
 def plan(timetable: Timetable, restriction: TimeRestriction, at: Situation) -> Plan:
     """Return what is to be done at ``at.now``."""
+    return _on_time(timetable, restriction, at) or _by_policy(timetable, restriction, at)
+
+
+def _on_time(timetable: Timetable, restriction: TimeRestriction, at: Situation) -> Plan | None:
+    """Return the plan of a DAG that has missed nothing, which is the same for all policies; None if it has."""
+    if at.last is None or at.skips:
+        return None
+    every = restriction if restriction.makes_up_all else replace(restriction, catchup=True)
+    first = _next(timetable, at.last, every, at.now)
+    if first is not None and restriction.catchup == "none" and first.run_after < _not_before(at):
+        return None
+    if first is None or first.run_after > at.now:
+        return Plan(None, first, at.last)
+    second = _next(timetable, first.data_interval, every, at.now)
+    if restriction.makes_up_all or second is None or second.run_after > at.now:
+        return Plan(first, second, at.last)
+    return None
+
+
+def _by_policy(timetable: Timetable, restriction: TimeRestriction, at: Situation) -> Plan:
     bounded = replace(restriction, not_before=_not_before(at))
     if at.skips:
         # Everything that is due is left out at once, however much there is to make up for.
