@@ -190,11 +190,17 @@ def _store(database: Database, made: Sequence[DagDocument], now: datetime) -> No
                 "version_id": ids[one.dag_id],
                 "is_paused": False,
                 "created_at": now,
-                "next_run_at": now if one.schedule.kind != "none" else None,
+                "next_run_at": _first_time(int(one.dag_id[4:]), now) if one.schedule.kind != "none" else None,
             }
             for one in made
         ]
         connection.execute(insert(dag), values)
+
+
+def _first_time(number: int, now: datetime) -> datetime:
+    """Return the next minute at which DAG ``number`` is due."""
+    minute = now.replace(second=0, microsecond=0)
+    return minute + timedelta(minutes=(number - minute.minute - 1) % 8 + 1)
 
 
 class Load:

@@ -19,55 +19,77 @@ from treadle_metadata.deciding.limits import Load
 from treadle_metadata.deciding.turns import Turns
 from treadle_metadata.statements import execute, rows, tuples
 
-_SHARES: Final = """
-    SELECT instance.pool, instance.dag_id, coalesce(instance.executor, %(executor)s),
-           count(*) FILTER (WHERE instance.state <> 'deferred'), sum(instance.pool_slots)::bigint
-    FROM task_instance AS instance
-    WHERE instance.state IN ('queued', 'running', 'restarting', 'deferred')
-      AND (instance.state <> 'deferred'
-           OR instance.pool IN (SELECT name FROM slot_pool WHERE include_deferred))
-    GROUP BY 1, 2, 3
+_HELD: Final = """
+    SELECT pool, coalesce(executor, %(executor)s), count(*) FILTER (WHERE state <> 'deferred'),
+           sum(pool_slots)::bigint
+    FROM task_instance
+    WHERE state IN ('queued', 'running', 'restarting', 'deferred')
+      AND (state <> 'deferred' OR pool IN (SELECT name FROM slot_pool WHERE include_deferred))
+    GROUP BY 1, 2
 """
 
 _ENGAGED: Final = """
-    SELECT dag_run_id, dag_id, task_id, count(*) FROM task_instance
-    WHERE state IN ('queued', 'running', 'restarting') AND dag_id = ANY(%(dag_ids)s)
-    GROUP BY dag_run_id, dag_id, task_id
+    SELECT dag_run_id, dag_id, task_id, pool, count(*) FILTER (WHERE state <> 'deferred'), sum(pool_slots)::bigint
+    FROM task_instance
+    WHERE state IN ('queued', 'running', 'restarting', 'deferred') AND dag_id = ANY(%(dag_ids)s)
+      AND (state <> 'deferred' OR pool IN (SELECT name FROM slot_pool WHERE include_deferred))
+    GROUP BY dag_run_id, dag_id, task_id, pool
 """
 
-# The index task_instance_to_queue is walked from one (weight, DAG) of a pool to the next, whatever the backlog of
-# either, and no lower weight is looked at once enough is found. Each DAG shows its first few; the window deals them
-# out in turn, as deciding.turns does, which has the last word on what is returned here. The first row is before all.
+WINDOW: Final = 200
+"""How many DAGs of one standing are looked at together, once they have more ready instances than are wanted."""
+
+# The index task_instance_to_queue is walked from one DAG to the next, whatever the backlog of either, round from the
+# one that follows the DAG served last; then to the next lower weight, unless enough is found. A row without instances
+# begins each weight. Each DAG shows its first few, and the window deals them out in turn, as deciding.turns does, which
+# has the last word on what is returned here.
 _CANDIDATES: Final = """
-    WITH RECURSIVE line AS (
-        SELECT pool, most, false AS is_backfill, 2147483647 AS weight, '' AS dag_id, '{}'::bigint[] AS ids,
-               '{}'::date[] AS months, 0 AS seen
+    WITH RECURSIVE turn AS (
+        SELECT * FROM unnest(%(turn_pools)s::text[], %(turn_backfills)s::bool[], %(turn_weights)s::int[],
+                             %(turn_dags)s::text[]) AS turn (pool, is_backfill, weight, dag_id)
+    ), line AS (
+        SELECT pool, most, false AS is_backfill, 2147483647 AS weight, '' AS dag_id, '' AS start, false AS wrapped,
+               '{}'::bigint[] AS ids, '{}'::date[] AS months, 0 AS seen, 0 AS dags
         FROM unnest(%(pools)s::text[], %(most)s::int[]) AS wanted (pool, most)
         UNION ALL
-        SELECT line.pool, line.most, head.is_backfill, head.priority_weight, head.dag_id, ready.ids, ready.months,
-               line.seen + cardinality(ready.ids)
+        SELECT line.pool, line.most, head.is_backfill, head.weight, coalesce(head.dag_id, first.dag_id),
+               coalesce(first.dag_id, line.start), head.wrapped, ready.ids, ready.months,
+               line.seen + cardinality(ready.ids), CASE WHEN head.dag_id IS NULL THEN 0 ELSE line.dags + 1 END
         FROM line CROSS JOIN LATERAL (
             SELECT * FROM (
-                (SELECT is_backfill, priority_weight, dag_id FROM task_instance
+                (SELECT is_backfill, priority_weight AS weight, dag_id, false AS wrapped FROM task_instance
                  WHERE state = 'scheduled' AND pool = line.pool AND is_backfill = line.is_backfill
                    AND priority_weight = line.weight AND dag_id > line.dag_id
+                   AND NOT line.wrapped AND (line.seen < line.most OR line.dags < %(window)s)
                  ORDER BY dag_id LIMIT 1)
                 UNION ALL
-                (SELECT is_backfill, priority_weight, dag_id FROM task_instance
+                (SELECT is_backfill, priority_weight, dag_id, true FROM task_instance
+                 WHERE state = 'scheduled' AND pool = line.pool AND is_backfill = line.is_backfill
+                   AND priority_weight = line.weight AND dag_id <= line.start
+                   AND dag_id > CASE WHEN line.wrapped THEN line.dag_id ELSE '' END
+                   AND (line.seen < line.most OR line.dags < %(window)s)
+                 ORDER BY dag_id LIMIT 1)
+                UNION ALL
+                (SELECT is_backfill, priority_weight, NULL, false FROM task_instance
                  WHERE state = 'scheduled' AND pool = line.pool AND is_backfill = line.is_backfill
                    AND priority_weight < line.weight AND line.seen < line.most
-                 ORDER BY priority_weight DESC, dag_id LIMIT 1)
+                 ORDER BY priority_weight DESC LIMIT 1)
                 UNION ALL
-                (SELECT is_backfill, priority_weight, dag_id FROM task_instance
+                (SELECT is_backfill, priority_weight, NULL, false FROM task_instance
                  WHERE state = 'scheduled' AND pool = line.pool AND is_backfill
                    AND NOT line.is_backfill AND line.seen < line.most
-                 ORDER BY priority_weight DESC, dag_id LIMIT 1)
+                 ORDER BY priority_weight DESC LIMIT 1)
             ) AS following LIMIT 1
         ) AS head CROSS JOIN LATERAL (
+            SELECT CASE WHEN head.dag_id IS NULL THEN coalesce((
+                SELECT turn.dag_id FROM turn
+                WHERE turn.pool = line.pool AND turn.is_backfill = head.is_backfill AND turn.weight = head.weight), '')
+            END AS dag_id
+        ) AS first CROSS JOIN LATERAL (
             SELECT coalesce(array_agg(id), '{}') AS ids, coalesce(array_agg(month), '{}') AS months FROM (
                 SELECT id, month FROM task_instance AS instance
                 WHERE state = 'scheduled' AND pool = line.pool AND is_backfill = head.is_backfill
-                  AND priority_weight = head.priority_weight AND dag_id = head.dag_id
+                  AND priority_weight = head.weight AND dag_id = head.dag_id
                   AND NOT EXISTS (
                       SELECT FROM dag WHERE dag.dag_id = head.dag_id AND (dag.is_paused OR NOT dag.is_active))
                   AND (SELECT own.state FROM dag_run AS own WHERE own.id = instance.dag_run_id) = 'running'
@@ -77,20 +99,19 @@ _CANDIDATES: Final = """
                       SELECT * FROM unnest(%(full_dag_ids)s::text[], %(full_task_ids)s::text[]))
                   AND (dag_run_id, task_id) NOT IN (
                       SELECT * FROM unnest(%(full_task_runs)s::bigint[], %(full_tasks_of_runs)s::text[]))
-                ORDER BY dag_run_id, id LIMIT line.most
+                ORDER BY dag_run_id, id
+                LIMIT greatest(16, line.most - line.seen, line.most / (line.dags + 1))
             ) AS first
         ) AS ready
     ), dealt AS (
         SELECT one.id, one.month, line.most, row_number() OVER (
                    PARTITION BY line.pool
-                   ORDER BY line.is_backfill, line.weight DESC, coalesce(share.slots, 0) + one.place,
-                            line.dag_id <= coalesce(turn.dag_id, ''), line.dag_id) AS place
-        FROM line CROSS JOIN LATERAL unnest(line.ids, line.months) WITH ORDINALITY AS one (id, month, place)
-        LEFT JOIN unnest(%(share_pools)s::text[], %(share_dags)s::text[], %(shares)s::bigint[])
-            AS share (pool, dag_id, slots) ON share.pool = line.pool AND share.dag_id = line.dag_id
-        LEFT JOIN unnest(%(turn_pools)s::text[], %(turn_backfills)s::bool[], %(turn_weights)s::int[],
-                         %(turn_dags)s::text[]) AS turn (pool, is_backfill, weight, dag_id)
-            ON turn.pool = line.pool AND turn.is_backfill = line.is_backfill AND turn.weight = line.weight
+                   ORDER BY line.is_backfill, line.weight DESC, share.slots + one.place, line.wrapped, line.dag_id)
+               AS place
+        FROM line CROSS JOIN LATERAL (
+            SELECT coalesce(sum(pool_slots), 0) AS slots FROM task_instance
+            WHERE state IN ('queued', 'running', 'restarting', 'deferred') AND dag_id = line.dag_id AND pool = line.pool
+        ) AS share CROSS JOIN LATERAL unnest(line.ids, line.months) WITH ORDINALITY AS one (id, month, place)
     )
     SELECT instance.id, instance.month, instance.dag_run_id, instance.dag_id, instance.task_id, instance.map_index,
            instance.try_number, instance.max_tries, instance.pool, instance.pool_slots, instance.queue,
@@ -108,21 +129,21 @@ _CANDIDATES: Final = """
 """
 
 
-def shares(connection: Connection, *, executor: str) -> Load:
-    """Return what pools, DAGs and executors hold; tasks that name no executor are with ``executor``.
+def held(connection: Connection, *, executor: str) -> Load:
+    """Return what pools and executors hold; tasks that name no executor are with ``executor``.
 
     Deferred instances hold their slots where their pool says so, and nothing else.
     """
     load = Load()
-    for pool, dag_id, name, count, slots in tuples(connection, _SHARES, {"executor": executor}):
-        load.hold(pool=pool, dag_id=dag_id, executor=name, slots=slots, count=count)
+    for pool, name, count, slots in tuples(connection, _HELD, {"executor": executor}):
+        load.hold(pool=pool, executor=name, slots=slots, count=count)
     return load
 
 
 def add_engaged(connection: Connection, load: Load, dag_ids: Collection[str]) -> None:
-    """Enter into ``load`` how far the caps of these DAGs' runs and tasks are used."""
-    for run, dag_id, task_id, count in tuples(connection, _ENGAGED, {"dag_ids": list(dag_ids)}):
-        load.engage(dag_run_id=run, dag_id=dag_id, task_id=task_id, count=count)
+    """Enter into ``load`` how far the caps of these DAGs' runs and tasks are used, and their shares of pools."""
+    for run, dag_id, task_id, pool, count, slots in tuples(connection, _ENGAGED, {"dag_ids": list(dag_ids)}):
+        load.engage(dag_run_id=run, dag_id=dag_id, task_id=task_id, pool=pool, slots=slots, count=count)
 
 
 def pool_slots(connection: Connection) -> dict[str, int]:
@@ -156,7 +177,7 @@ class Full:
 
 
 def candidates(
-    connection: Connection, *, most: Mapping[str, int], full: Full, load: Load, turns: Turns, executor: str
+    connection: Connection, *, most: Mapping[str, int], full: Full, turns: Turns, executor: str
 ) -> Sequence[Mapping[str, Any]]:
     """Return, for each pool of ``most``, so many scheduled instances at the most: those whose turn comes first.
 
@@ -165,15 +186,12 @@ def candidates(
     Left out are instances of what is ``full``, of DAGs that are paused or gone from their file, and of runs that are
     not running. The file and its hash are read each time: an edit that leaves the DAG as it was makes no new version.
     """
-    held = list(load.shares.items())
     last = turns.all()
     parameters = {
         "pools": list(most),
         "most": list(most.values()),
+        "window": WINDOW,
         "executor": executor,
-        "share_pools": [pool for (pool, _), _ in held],
-        "share_dags": [dag_id for (_, dag_id), _ in held],
-        "shares": [slots for _, slots in held],
         "turn_pools": [pool for pool, _, _ in last],
         "turn_backfills": [standing[0] for _, standing, _ in last],
         "turn_weights": [-standing[1] for _, standing, _ in last],

@@ -50,15 +50,15 @@ class Load:
     tasks: dict[tuple[str, str], int] = field(default_factory=dict)
     tasks_in_run: dict[tuple[int, str], int] = field(default_factory=dict)
 
-    def hold(self, *, pool: str, dag_id: str, slots: int, executor: str = "", count: int = 1) -> None:
+    def hold(self, *, pool: str, slots: int, executor: str = "", count: int = 1) -> None:
         """Count ``count`` more instances that hold ``slots`` slots together; a deferred one only holds (count 0)."""
         self.total += count
         self.pools[pool] = self.pools.get(pool, 0) + slots
         self.executors[executor] = self.executors.get(executor, 0) + count
-        self.shares[pool, dag_id] = self.shares.get((pool, dag_id), 0) + slots
 
-    def engage(self, *, dag_run_id: int, dag_id: str, task_id: str, count: int = 1) -> None:
-        """Count ``count`` more active instances against the caps of their run and task."""
+    def engage(self, *, dag_run_id: int, dag_id: str, task_id: str, pool: str, slots: int, count: int = 1) -> None:
+        """Count ``count`` more instances against the caps of their run and task, and for the share of their DAG."""
+        self.shares[pool, dag_id] = self.shares.get((pool, dag_id), 0) + slots
         self.runs[dag_run_id] = self.runs.get(dag_run_id, 0) + count
         task, in_run = (dag_id, task_id), (dag_run_id, task_id)
         self.tasks[task] = self.tasks.get(task, 0) + count
@@ -66,8 +66,10 @@ class Load:
 
     def admit(self, one: Candidate) -> None:
         """Count a candidate that was admitted."""
-        self.hold(pool=one.pool, dag_id=one.dag_id, slots=one.pool_slots, executor=one.executor)
-        self.engage(dag_run_id=one.dag_run_id, dag_id=one.dag_id, task_id=one.task_id)
+        self.hold(pool=one.pool, slots=one.pool_slots, executor=one.executor)
+        self.engage(
+            dag_run_id=one.dag_run_id, dag_id=one.dag_id, task_id=one.task_id, pool=one.pool, slots=one.pool_slots
+        )
 
 
 @dataclass(frozen=True, slots=True)

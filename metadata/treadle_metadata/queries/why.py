@@ -83,6 +83,9 @@ def why_is_run_not_running(
         return _queued_run(connection, dag, run, now, settings)
     if run["state"] != RunState.RUNNING:
         return why_run.finished(facts.run_facts(run))
+    fault = _not_advanced(connection, run)
+    if fault is not None:
+        return fault
     row = facts.telling_instance(connection, run)
     if row is None:
         found = why_dag.no_scheduler(facts.scheduler_facts(connection, now), now)
@@ -199,7 +202,8 @@ def _cause(connection: Connection, run: Row, row: Row, one: InstanceFacts) -> st
 def _error(attempt: Row) -> str:
     """Return the error of an attempt as one line."""
     text = ": ".join(part for part in (attempt["type"], attempt["message"]) if part)
-    return next(iter(text.splitlines()), "")
+    policy = f"; its retry policy: {attempt['retry_reason']}" if attempt["retry_reason"] else ""
+    return next(iter(text.splitlines()), "") + policy
 
 
 def _by_state(
@@ -207,7 +211,7 @@ def _by_state(
 ) -> Explanation:
     match TaskState(one.state):
         case TaskState.NONE:
-            return _undecided(connection, run, one)
+            return _not_advanced(connection, run) or _undecided(connection, run, one)
         case TaskState.SCHEDULED:
             return _scheduled(connection, row, one, settings)
         case TaskState.QUEUED:
@@ -216,6 +220,14 @@ def _by_state(
             return why_task.to_retry(one, _error(facts.attempt_facts(connection, row)), now)
         case _:
             return why_task.deferred(one)
+
+
+def _not_advanced(connection: Connection, run: Row) -> Explanation | None:
+    """Return that the scheduler could not advance the run when it tried last, if that is so."""
+    told = facts.warning_of(connection, run["dag_id"], planning.EVALUATION)
+    if told is None or not told.startswith(planning.not_advanced(run["run_id"], "")):
+        return None
+    return Explanation(Reason.EVALUATION_ERROR, f"{told}; it is tried again later", Blocker(Kind.DAG, run["dag_id"]))
 
 
 def _undecided(connection: Connection, run: Row, one: InstanceFacts) -> Explanation:
@@ -238,8 +250,8 @@ def _scheduled(connection: Connection, row: Row, one: InstanceFacts, settings: S
     if unknown is not None:
         return unknown
     limits = Limits(settings.parallelism, admission.pool_slots(connection), executor_limits(settings))
-    load = admission.shares(connection, executor=settings.executor)
-    mine, others = facts.ready_with(connection, row, settings, limits.pools, load)
+    load = admission.held(connection, executor=settings.executor)
+    mine, others = facts.ready_with(connection, row, settings, limits.pools)
     me = mine.candidate
     admission.add_engaged(connection, load, {me.dag_id, *(one.candidate.dag_id for one in others)})
     refused, first = why_task.held_back(me, others, load, limits)

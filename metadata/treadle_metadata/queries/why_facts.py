@@ -12,7 +12,7 @@ from treadle.document import DagDocument, loads
 from treadle.timetables.base import InvalidSchedule
 from treadle.timetables.factory import from_document
 from treadle_metadata import admission
-from treadle_metadata.deciding.limits import Candidate, Load
+from treadle_metadata.deciding.limits import Candidate
 from treadle_metadata.deciding.reasons import Reason
 from treadle_metadata.deciding.turns import Turns
 from treadle_metadata.deciding.why_dag import DagFacts, SchedulerFacts
@@ -216,6 +216,13 @@ def instance_facts(row: Row, run_id: str) -> InstanceFacts:
     return InstanceFacts(run_id=run_id, **{name: row[name] for name in names})
 
 
+def warning_of(connection: Connection, dag_id: str, kind: str) -> str | None:
+    """Return the warning of this ``kind`` about a DAG, if there is one."""
+    sql = "SELECT message FROM dag_warning WHERE dag_id = %(dag_id)s AND kind = %(kind)s"
+    found = tuples(connection, sql, {"dag_id": dag_id, "kind": kind})
+    return found[0][0] if found else None
+
+
 def run_before(connection: Connection, run: Row) -> str | None:
     """Return the run id of the run before by logical date, of which ``planning.past_states`` tells the states."""
     found = tuples(
@@ -230,14 +237,13 @@ def run_before(connection: Connection, run: Row) -> str | None:
 
 
 def ready_with(
-    connection: Connection, row: Row, settings: Settings, pools: Collection[str], load: Load
+    connection: Connection, row: Row, settings: Settings, pools: Collection[str]
 ) -> tuple[Waiting, list[Waiting]]:
     """Return a scheduled instance, and the others that the scheduler would look at beside it."""
     found = admission.candidates(
         connection,
         most=dict.fromkeys(pools, MOST_LOOKED_AT),
         full=admission.Full(),
-        load=load,
         turns=Turns(),
         executor=settings.executor,
     )
@@ -326,12 +332,14 @@ def attempt_facts(connection: Connection, row: Row) -> Row:
     found = rows(
         connection,
         """
-        SELECT executor, error ->> 'type' AS type, error ->> 'message' AS message FROM task_attempt
+        SELECT executor, error ->> 'type' AS type, error ->> 'message' AS message,
+               error ->> 'retry_reason' AS retry_reason
+        FROM task_attempt
         WHERE attempt_id = %(attempt)s AND month = %(month)s
         """,
         {"attempt": row["attempt_id"], "month": row["month"]},
     )
-    return found[0] if found else {"executor": row["executor"], "type": None, "message": None}
+    return found[0] if found else {"executor": row["executor"], "type": None, "message": None, "retry_reason": None}
 
 
 def running_in(connection: Connection, executor: str, now: datetime) -> tuple[int, int]:

@@ -48,7 +48,7 @@ def queue_tasks(context: Context) -> Done:
         handed.clear()
         if not claims.try_admission_lock(connection):
             return Done(0, now + HELD_ELSEWHERE)
-        load = admission.shares(connection, executor=context.settings.executor)
+        load = admission.held(connection, executor=context.settings.executor)
         free = context.settings.parallelism - load.total
         if free <= 0:
             return Done()
@@ -75,7 +75,7 @@ def _choose(connection: Connection, context: Context, load: Load, limits: Limits
         full.executors = {name for name, most in limits.executors.items() if load.executors.get(name, 0) >= most}
         most = _most(load, limits, further)
         picks = admission.candidates(
-            connection, most=most, full=full, load=load, turns=context.turns, executor=context.settings.executor
+            connection, most=most, full=full, turns=context.turns, executor=context.settings.executor
         )
         if not picks:
             break

@@ -38,8 +38,8 @@ def candidate(number: int, **changes: object) -> Candidate:
 )
 def test_a_refusal_names_the_limit(change: dict[str, object], words: str, reason: Reason) -> None:
     load = Load()
-    load.hold(pool="p", dag_id="d", slots=2, executor="local", count=2)
-    load.engage(dag_run_id=1, dag_id="d", task_id="t", count=2)
+    load.hold(pool="p", slots=2, executor="local", count=2)
+    load.engage(dag_run_id=1, dag_id="d", task_id="t", pool="p", slots=2, count=2)
     admitted, refused = admit([candidate(1, **change)], load, Limits(10, {"p": 4}, {"local": 2}))
     assert admitted == []
     assert words in refused[1].sentence
@@ -148,7 +148,8 @@ def test_no_dag_gets_more_while_another_of_equal_weight_has_less_and_waits(
     """Case H6: after admission, the shares of any two DAGs that still wait differ by one at the most."""
     load = Load()
     for dag_id, number in held.items():
-        load.hold(pool="p", dag_id=dag_id, slots=number, count=number)
+        load.hold(pool="p", slots=number, count=number)
+        load.engage(dag_run_id=-1, dag_id=dag_id, task_id="t", pool="p", slots=number, count=number)
     numbers = iter(range(1000))
     crowd = [
         candidate(next(numbers), dag_id=dag, dag_run_id=n, run_cap=99) for dag in backlogs for n in range(backlogs[dag])

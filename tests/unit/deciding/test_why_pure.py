@@ -160,8 +160,8 @@ def queues(draw: st.DrawFn) -> list[Candidate]:
 def a_load(active: int) -> Load:
     load = Load()
     for _ in range(active):
-        load.hold(pool="p", dag_id="d", slots=1)
-        load.engage(dag_run_id=1, dag_id="d", task_id="t")
+        load.hold(pool="p", slots=1)
+        load.engage(dag_run_id=1, dag_id="d", task_id="t", pool="p", slots=1)
     return load
 
 
