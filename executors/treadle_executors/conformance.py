@@ -19,7 +19,7 @@ import pytest
 from treadle_executors.executor import Executor, ExecutorEvent
 from treadle_executors.memory_execution import MemoryExecution
 from treadle_metadata.settings import Settings
-from treadle_worker.protocol import Workload
+from treadle_worker.protocol import CallbackFacts, Workload
 
 DAG_FILE = """
 import os, pathlib, time
@@ -27,7 +27,7 @@ from treadle import DAG, task
 
 FOLDER = pathlib.Path(__file__).parent.parent
 
-with DAG("conformance"):
+with DAG("conformance", on_success_callback=lambda context: (FOLDER / context["reason"]).touch()):
     @task
     def quick():
         return 42
@@ -183,6 +183,20 @@ class ExecutorConformance:
         assert finish["outcome"] == "failed"
         assert finish["error"] is not None
         assert finish["error"]["kind"] == "terminated"
+
+    def test_a_callback_runs_although_tasks_hold_all_slots(
+        self, executor: Executor, execution: MemoryExecution, settings: Settings
+    ) -> None:
+        executor.queue([make_workload("waiting"), make_workload("waiting")])
+        self.wait_until_running(settings, 2)
+        facts = {"state": "success", "reason": "told", "ended_at": None}
+        told = CallbackFacts(id=1, event="run_success", position=None, facts=facts, limit=30.0)
+        workload = make_workload("", callback=told)
+        executor.queue([workload])
+        finish = execution.wait_for_finish(workload["attempt_id"])
+        assert (finish["outcome"], finish["error"], finish["subject"]) == ("success", None, "callback")
+        assert (settings.home / "told").exists()
+        (settings.home / "release").touch()
 
     def test_terminate_of_an_unknown_attempt_does_nothing(self, executor: Executor, execution: MemoryExecution) -> None:
         executor.terminate(uuid4(), "nobody knows it")

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from treadle_metadata.attempt_tokens import AttemptRef
 from treadle_metadata.errors import NotFoundError
+from treadle_metadata.identifiers import AttemptRef
 from treadle_metadata.queries.logs import inside
 from treadle_metadata.statements import tuples
 
 
 def log_path(connection: Connection, attempt: AttemptRef, logs_folder: Path) -> Path:
-    """Return where the log of ``attempt`` is kept.
+    """Return where the log of ``attempt``, of a task or of a callback, is kept.
 
     Raises:
         NotFoundError: the attempt never was, or was taken back before it started.
@@ -26,7 +26,8 @@ def log_path(connection: Connection, attempt: AttemptRef, logs_folder: Path) -> 
     """
     found = tuples(
         connection,
-        "SELECT log_path FROM task_attempt WHERE attempt_id = %(attempt_id)s AND month = %(month)s",
+        "SELECT log_path FROM task_attempt WHERE attempt_id = %(attempt_id)s AND month = %(month)s"
+        " UNION ALL SELECT log_path FROM callback WHERE attempt_id = %(attempt_id)s",
         {"attempt_id": attempt.attempt_id, "month": attempt.month},
     )
     if not found:

@@ -26,7 +26,7 @@ from treadle_metadata.transitions import callbacks as transitions_of_callbacks
 from treadle_metadata.xcom_answers import found_xcoms
 
 CALLBACK: Final = "callback"
-"""The ``subject`` of reports and questions that are about a callback; those about attempts of tasks name none."""
+"""The ``subject`` of reports that are about a callback; reports about attempts of tasks need not name theirs."""
 
 _TOLD: Final = (TaskState.FAILED, TaskState.UP_FOR_RETRY)
 
@@ -43,7 +43,7 @@ def record_starts(
     for month, batch in _by_month(of_tasks):
         accepted |= attempts.start(connection, batch, month=month, now=now, lease_until=lease_until)
     if of_callbacks:
-        accepted |= transitions_of_callbacks.start(connection, of_callbacks, now=now, lease_until=lease_until)
+        accepted |= transitions_of_callbacks.start(connection, of_callbacks, lease_until=lease_until)
     answers = []
     for report in reports:
         yes = UUID(report["attempt_id"]) in accepted
@@ -162,11 +162,6 @@ def answer_request(connection: Connection, request: Report, *, crypto: Crypto, n
 
 
 def _run_of(connection: Connection, request: Report) -> Mapping[str, Any]:
-    if request.get("subject") == CALLBACK:
-        of_callback = callbacks.run_of(connection, request["attempt_id"])
-        if of_callback is None:
-            raise InvalidRequestError(f"the callback of attempt {request['attempt_id']} is over; it may not ask")
-        return of_callback
     found = rows(
         connection,
         """
@@ -177,9 +172,10 @@ def _run_of(connection: Connection, request: Report) -> Mapping[str, Any]:
         """,
         {"id": request["task_instance_id"], "month": request["month"], "attempt_id": request["attempt_id"]},
     )
-    if not found:
+    of_callback = None if found else callbacks.run_of(connection, request["attempt_id"])
+    if not found and of_callback is None:
         raise InvalidRequestError(f"attempt {request['attempt_id']} is over; a running attempt may ask, no other")
-    return found[0]
+    return of_callback or found[0]
 
 
 def _previous_success(connection: Connection, run: Mapping[str, Any]) -> dict[str, str | None]:

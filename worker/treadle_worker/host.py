@@ -224,7 +224,6 @@ class Host:
                 "month": attempt.workload["month"],
                 "op": message.get("op"),
                 "args": message.get("args"),
-                "subject": subject_of(attempt.workload),
             }
         )
 

@@ -75,11 +75,15 @@ _QUEUE: Final = """
     WHERE callback.id = picked.id AND callback.state = 'pending'
 """
 
+# The same report again starts nothing anew: its sender does not know that the first was recorded (case A77).
 _START: Final = """
     UPDATE callback
-    SET state = 'running', started_at = %(now)s, hostname = report.hostname, lease_until = %(lease_until)s
-    FROM unnest(%(attempt_ids)s::uuid[], %(hostnames)s::text[]) AS report (attempt_id, hostname)
-    WHERE callback.attempt_id = report.attempt_id AND callback.state = 'queued'
+    SET state = 'running', started_at = report.started_at, hostname = report.hostname, lease_until = %(lease_until)s
+    FROM unnest(%(attempt_ids)s::uuid[], %(hostnames)s::text[], %(started)s::timestamptz[])
+         AS report (attempt_id, hostname, started_at)
+    WHERE callback.attempt_id = report.attempt_id
+      AND (callback.state = 'queued' OR (callback.state = 'running' AND callback.hostname = report.hostname
+                                         AND callback.started_at = report.started_at))
     RETURNING callback.attempt_id
 """
 
@@ -154,14 +158,12 @@ def queue(
     execute(connection, _QUEUE, parameters | {"lease_until": lease_until})
 
 
-def start(
-    connection: Connection, reports: Sequence[Mapping[str, Any]], *, now: datetime, lease_until: datetime
-) -> set[UUID]:
+def start(connection: Connection, reports: Sequence[Mapping[str, Any]], *, lease_until: datetime) -> set[UUID]:
     """Move queued callbacks to running; return the attempts that may run their code."""
     parameters = {
         "attempt_ids": [report["attempt_id"] for report in reports],
         "hostnames": [report["hostname"] for report in reports],
-        "now": now,
+        "started": [report["started_at"] for report in reports],
         "lease_until": lease_until,
     }
     return {row[0] for row in tuples(connection, _START, parameters)}

@@ -16,14 +16,14 @@ import pytest
 from sqlalchemy import Connection, event
 from tests.support.scheduling import TestScheduler, a_dag
 
-from treadle.document import ExpandArgument, ExpandDocument, ScheduleDocument, TaskDocument
+from treadle.document import DeadlineDocument, ExpandArgument, ExpandDocument, ScheduleDocument, TaskDocument
 from treadle_metadata import partitions
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
 
-BIG = r"Seq Scan on ((task_instance|task_attempt|xcom)_2026_01|dag_run)"
+BIG = r"Seq Scan on ((task_instance|task_attempt|xcom)_2026_01|dag_run|callback|deadline)"
 """The tables that hold the history; the partitions of other months are empty."""
 
 HISTORY = """
@@ -34,6 +34,12 @@ HISTORY = """
                'success', '2000-01-01'::timestamptz + n * interval '1 hour', '2026-01-01', '2026-01-01', '2026-01-01',
                '2026-01-01', 'timetable'
         FROM generate_series(1, 1500) AS n RETURNING id
+    ), told AS (
+        INSERT INTO callback (dag_run_id, event, state, version_id, created_at)
+        SELECT run.id, 'run_success', 'success', 1, '2026-01-01' FROM run
+    ), missed AS (
+        INSERT INTO deadline (dag_run_id, clear_number, position, reference, base_at, due_at, missed_at)
+        SELECT run.id, 0, 0, 'dagrun_queued_at', '2026-01-01', '2026-01-01', '2026-01-01' FROM run
     ), instance AS (
         INSERT INTO task_instance (month, dag_run_id, dag_id, task_id, state, operator, pool, pool_slots, queue,
                                    priority_weight, ended_at, attempt_id)
@@ -93,7 +99,7 @@ def generic_plan(connection: Connection, statement: str, parameters: Any) -> str
     assert isinstance(driver, psycopg.Connection)
     cursor = psycopg.ClientCursor(driver)
     cursor.execute(
-        f'EXPLAIN EXECUTE "{name}"{f"({values})" if names else ""}',  # type: ignore[arg-type]
+        f'EXPLAIN EXECUTE "{name}"{f"({values})" if names else ""}',
         [parameters[one] for one in names],
     )
     return "\n".join(row[0] for row in cursor)
@@ -106,7 +112,7 @@ def test_no_statement_of_the_beat_or_the_execution_api_scans_a_big_table(
     expand = ExpandDocument("product", (ExpandArgument("x", task_id="make"),))
     document = a_dag(
         "hourly",
-        TaskDocument("make", retries=1, retry_delay_seconds=1),
+        TaskDocument("make", retries=1, retry_delay_seconds=1, callbacks=("retry",)),
         TaskDocument("each", upstream=("make",), expand=expand, depends_on_past=True),
         TaskDocument("last", upstream=("each",)),
         schedule=schedule,
@@ -114,6 +120,11 @@ def test_no_statement_of_the_beat_or_the_execution_api_scans_a_big_table(
         catchup=True,
         max_active_runs=1,
         dagrun_timeout_seconds=3600,
+        callbacks=("failure", "success"),
+        deadlines=(
+            DeadlineDocument("dagrun_queued_at", 0.0),
+            DeadlineDocument("average_runtime", 0.0, min_runs=1, max_runs=5),
+        ),
     )
     tries: list[str] = []
 
@@ -130,6 +141,8 @@ def test_no_statement_of_the_beat_or_the_execution_api_scans_a_big_table(
             busy.beats()
             clock.advance(timedelta(seconds=10))
     assert list(busy.run_states("hourly").values()) == ["success", "success"]
+    told = {one["callback"]["event"] for one in busy.executor.taken if "callback" in one}
+    assert told == {"task_retry", "run_success", "deadline"}
     offences = []
     with busy.database.begin() as connection:
         for statement, parameters in seen.items():

@@ -159,6 +159,16 @@ def test_a_retry_tells_when_and_what_failed(scheduler: TestScheduler, ask: Askin
     assert found.until == datetime(2026, 1, 15, 12, 5, tzinfo=UTC)
 
 
+def test_the_reason_of_a_retry_policy_is_told(scheduler: TestScheduler, ask: Asking) -> None:
+    error = {"type": "Busy", "message": "429", "retry_action": "retry", "retry_reason": "the service throttles"}
+    scheduler.executor.outcome = lambda _: {"outcome": "failed", "error": error, "retry_delay_seconds": 600}
+    run_id = started(scheduler, task("a", retries=2, retry_delay_seconds=300.0))
+    assert ask.task("d", run_id, "a").sentence == (
+        "a failed in try 1 of 3 (Busy: 429; its retry policy: the service throttles); "
+        "try 2 may start at 2026-01-15 12:10 UTC (in 10 min)"
+    )
+
+
 @pytest.mark.parametrize(
     ("setting", "word"), [("depends_on_past", "(depends_on_past)"), ("wait_for_downstream", "(wait_for_downstream)")]
 )
