@@ -72,9 +72,14 @@ def trigger_run(
         "note": note,
         "partition_key": checked_partition_key(partition_key),
     }
+    return _made(connection, new, now)
+
+
+def _made(connection: Connection, new: Mapping[str, Any], now: datetime) -> Mapping[str, Any]:
+    """Insert a run, wake the schedulers, and return its row."""
     made = runs.insert_runs(connection, [new], month=month_of(now), now=now)
     if not made:
-        raise ConflictError(_conflict(new))
+        raise _conflict(connection, new)
     notify(connection, WAKE, RUNS)
     return made[0]
 
@@ -152,9 +157,24 @@ def _run_id(run_type: str, run_after: datetime) -> str:
     return f"{run_type}__{run_after.isoformat()}_{secrets.token_hex(4)}"
 
 
-def _conflict(new: Mapping[str, Any]) -> str:
-    when = f" or logical date {new['logical_date'].isoformat()}" if new["logical_date"] else ""
-    return f"DAG {shown(new['dag_id'])} has a run with id {shown(new['run_id'])}{when} already"
+def _conflict(connection: Connection, new: Mapping[str, Any]) -> ConflictError:
+    """Return the error that names which run is in the way, and by what: its id or its logical date."""
+    there = rows(
+        connection,
+        """
+        SELECT run_id, logical_date, state FROM dag_run
+        WHERE dag_id = %(dag_id)s AND (run_id = %(run_id)s OR logical_date = %(logical_date)s)
+        ORDER BY run_id = %(run_id)s DESC LIMIT 1
+        """,
+        new,
+    )
+    if there and there[0]["run_id"] != new["run_id"]:
+        return ConflictError(
+            f"DAG {shown(new['dag_id'])} has run {shown(there[0]['run_id'])} for the logical date "
+            f"{new['logical_date'].isoformat()} already, and it is {there[0]['state']}; "
+            "clear it to let it run again, or leave the logical date out"
+        )
+    return ConflictError(f"DAG {shown(new['dag_id'])} has a run with id {shown(new['run_id'])} already")
 
 
 def checked_interval(start: datetime | None, end: datetime | None) -> tuple[datetime, datetime] | None:

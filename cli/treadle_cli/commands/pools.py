@@ -43,14 +43,17 @@ def get(name: str, output: str | None) -> None:
 @pools.command(
     "set",
     examples=('treadle pools set database 4 "Connections to the warehouse"', "treadle pools set --no-limit files"),
+    context_settings={"ignore_unknown_options": True},  # So that -1 is a number.
 )
 @click.argument("name")
-@click.argument("slots", type=click.IntRange(min=0), required=False)
+@click.argument("slots", type=click.IntRange(min=-1), required=False)
 @click.argument("description", default="")
 @click.option("--no-limit", is_flag=True, help="Instead of SLOTS: any number of tasks.")
 @click.option("--include-deferred", is_flag=True, help="A deferred task keeps its slots.")
 def set_(name: str, slots: int | None, description: str, no_limit: bool, include_deferred: bool) -> None:
-    """Create the pool NAME with SLOTS slots, or change it."""
+    """Create the pool NAME with SLOTS slots, or change it; -1 slots are no limit."""
+    if slots == resources.UNLIMITED:
+        slots, no_limit = None, True
     if (slots is None) != no_limit:
         raise click.UsageError("give either SLOTS or --no-limit")
     number = resources.UNLIMITED if slots is None else slots

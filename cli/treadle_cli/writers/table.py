@@ -50,6 +50,9 @@ def write_listing(listing: Listing) -> None:
         columns.remove(column)
         table = _table(listing, columns)
     console.print(table)
+    left_out = [listing.title(column) for column in listing.columns if column not in columns]
+    if left_out:
+        click.echo(f"left out for want of width: {', '.join(left_out)}; -o plain shows all", err=True)
 
 
 def _table(listing: Listing, columns: Sequence[str]) -> Table:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, Final, Literal, LiteralString
 
 from sqlalchemy import Connection
@@ -60,9 +62,23 @@ def get_dag(connection: Connection, dag_id: str) -> dict[str, Any]:
 
 
 def no_such_dag(connection: Connection, dag_id: str) -> NotFoundError:
-    """Return the error that there is no such DAG, with the nearest known id."""
+    """Return the error that there is no such DAG, with the nearest id, and a broken file that is named like it."""
     known = tuples(connection, "SELECT dag_id FROM dag ORDER BY dag_id LIMIT %(limit)s", {"limit": _KNOWN_FOR_HINT})
-    return NotFoundError("DAG", dag_id, [row[0] for row in known])
+    broken = tuples(
+        connection, "SELECT file FROM import_error ORDER BY file LIMIT %(limit)s", {"limit": _KNOWN_FOR_HINT}
+    )
+    stems = {PurePosixPath(row[0]).stem: row[0] for row in broken}
+    named = difflib.get_close_matches(dag_id, stems, n=1, cutoff=0.75)
+    advice = ""
+    if named:
+        advice = f"; its file may be {stems[named[0]]}, which cannot be read: treadle dags list-import-errors"
+    return NotFoundError("DAG", dag_id, [row[0] for row in known], advice=advice)
+
+
+def error_of_file(connection: Connection, file: str) -> str | None:
+    """Return the first line of what is wrong with a DAG file, or None."""
+    found = tuples(connection, "SELECT message FROM import_error WHERE file = %(file)s", {"file": file})
+    return str(found[0][0]).partition("\n")[0] if found else None
 
 
 def list_dags(connection: Connection, wanted: DagFilter, page: PageRequest) -> Page:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import click
 from sqlalchemy import Connection
 
@@ -29,9 +31,10 @@ def unpause(dag_ids: tuple[str, ...]) -> None:
 
 @click.command(cls=Command, examples=("treadle dags delete old_report", "treadle dags delete old_report --yes"))
 @click.argument("dag_id")
+@click.option("--logs", is_flag=True, help="Delete the logs on this machine, too.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-def delete(dag_id: str, yes: bool) -> None:
-    """Delete the DAG DAG_ID with its runs and XComs; its file and logs stay.
+def delete(dag_id: str, logs: bool, yes: bool) -> None:
+    """Delete the DAG DAG_ID with its runs and XComs; its file stays, and its logs unless --logs is given.
 
     A file that still defines the DAG makes it anew, so delete the file first.
     """
@@ -42,7 +45,13 @@ def delete(dag_id: str, yes: bool) -> None:
         audit.record(connection, actor=edge.actor(), event="delete_dag", now=edge.now(), dag_id=dag_id)
         return runs
 
-    say(f"DAG {dag_id} is deleted, with {counted(in_database(act), 'run')}.")
+    number = in_database(act)
+    root = edge.settings().path("logs_folder")
+    folder = root / dag_id
+    if logs and folder.resolve().parent == root.resolve():
+        shutil.rmtree(folder, ignore_errors=True)
+    kept = f" Its logs stay in {folder}." if folder.is_dir() else ""
+    say(f"DAG {dag_id} is deleted, with {counted(number, 'run')}.{kept}")
 
 
 def _set_paused(dag_ids: tuple[str, ...], *, paused: bool) -> None:

@@ -26,7 +26,7 @@ from treadle_metadata.queries.versions import get_version
 @click.argument("dag_id")
 @click.argument("old", required=False, type=click.IntRange(min=1))
 @click.argument("new", required=False, type=click.IntRange(min=1))
-@click.option("--source", is_flag=True, help="Show the difference of the source text, too.")
+@click.option("--source", "--code", "source", is_flag=True, help="Show the difference of the source text, too.")
 @output_option
 def diff(dag_id: str, old: int | None, new: int | None, source: bool, output: str | None) -> None:
     """Show what differs from version OLD of the DAG DAG_ID to version NEW.

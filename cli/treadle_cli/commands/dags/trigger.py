@@ -18,7 +18,7 @@ from treadle_cli.output import counted, output_option, say, show_record
 from treadle_cli.typed import parsed_object
 from treadle_cli.waiting import progress, until
 from treadle_metadata import audit
-from treadle_metadata.queries.dags import get_dag
+from treadle_metadata.queries.dags import error_of_file, get_dag
 from treadle_metadata.queries.runs import get_run
 from treadle_metadata.queries.task_instances import InstanceFilter, list_instances, state_counts
 from treadle_metadata.queries.versions import newest_document
@@ -73,7 +73,7 @@ def trigger(
     """Make a run of the DAG DAG_ID, to start now; prints its run id."""
     content, now = parsed_object(conf, "--conf"), edge.now()
 
-    def act(connection: Connection) -> tuple[Mapping[str, Any], bool]:
+    def act(connection: Connection) -> tuple[Mapping[str, Any], Mapping[str, Any], str | None]:
         zone = newest_document(connection, dag_id).timezone
         run = trigger_run(
             connection,
@@ -93,10 +93,13 @@ def trigger(
             connection, actor=edge.actor(), event="trigger_dag_run", now=now, dag_id=dag_id, run_id=run["run_id"],
             detail=detail,
         )  # fmt: skip
-        return run, bool(get_dag(connection, dag_id)["is_paused"])
+        dag = get_dag(connection, dag_id)
+        return run, dag, error_of_file(connection, dag["file"])
 
-    run, is_paused = in_database(act)
-    if is_paused:
+    run, dag, broken = in_database(act)
+    if broken:
+        say(f"{dag['file']} cannot be read now, so the run uses version {dag['version_number']}: {broken}")
+    if dag["is_paused"]:
         say(f"DAG {dag_id} is paused: the run stays queued until `treadle dags unpause {dag_id}`.")
     if not output:
         click.echo(run["run_id"])
