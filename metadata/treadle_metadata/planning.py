@@ -44,7 +44,7 @@ def release_run_limits(connection: Connection, *, default: int, now: datetime) -
         connection,
         """
         UPDATE dag SET at_run_limit = false
-        WHERE at_run_limit AND coalesce(max_active_runs, %(default)s) > (
+        WHERE at_run_limit AND least(coalesce(max_active_runs, %(default)s), schedule_run_limit) > (
             SELECT count(*) FROM dag_run AS run
             WHERE run.dag_id = dag.dag_id AND run.state IN ('queued', 'running') AND run.backfill_id IS NULL
               AND (run.state = 'running' OR run.run_after <= %(now)s))
@@ -327,6 +327,11 @@ def warn(connection: Connection, dag_id: str, kind: str, message: str, *, now: d
         """,
         {"dag_id": dag_id, "kind": kind, "message": message, "now": now},
     )
+
+
+def not_advanced(run_id: str, reason: str) -> str:
+    """Return the warning that a run cannot be advanced, and why."""
+    return f"run {run_id!r} cannot be advanced: {reason}"
 
 
 def unwarn(connection: Connection, dag_id: str, kind: str) -> None:

@@ -51,12 +51,14 @@ def planned(
     last: Interval | None,
     following: Planned | None,
     held_since: datetime | None = None,
+    run_limit: int | None = None,
     look_at: datetime | None = None,
 ) -> dict[str, Any]:
     """Return a row for :func:`plan_next_runs`.
 
     ``last`` is the newest automated run's interval, ``following`` the run after it. ``held_since`` says that the run
-    limit holds it back; ``look_at`` that nobody needs to look before then, though it is due.
+    limit holds it back; ``run_limit`` is the timetable's own. ``look_at`` says that nobody needs to look before then,
+    though it is due.
     """
     return {
         "dag_id": dag_id,
@@ -67,6 +69,7 @@ def planned(
         "start": following and following.data_interval.start,
         "end": following and following.data_interval.end,
         "held_since": held_since,
+        "run_limit": run_limit,
     }
 
 
@@ -74,18 +77,19 @@ def plan_next_runs(connection: Connection, plans: Sequence[Mapping[str, Any]]) -
     """Store for each DAG where its schedule stands, what comes next, and whether the run limit holds it back."""
     if not plans:
         return
-    names = ("dag_id", "last_start", "last_end", "run_after", "logical_date", "start", "end", "held_since")
+    names = ("dag_id", "last_start", "last_end", "run_after", "logical_date", "start", "end", "held_since", "run_limit")
     execute(
         connection,
         """
         UPDATE dag
         SET last_interval_start = new.last_start, last_interval_end = new.last_end, next_run_at = new.run_after,
             next_logical_date = new.logical_date, next_interval_start = new.start, next_interval_end = new.end,
-            at_run_limit = new.held_since IS NOT NULL, held_since = new.held_since
+            at_run_limit = new.held_since IS NOT NULL, held_since = new.held_since,
+            schedule_run_limit = new.run_limit
         FROM unnest(%(dag_id)s::text[], %(last_start)s::timestamptz[], %(last_end)s::timestamptz[],
                     %(run_after)s::timestamptz[], %(logical_date)s::timestamptz[], %(start)s::timestamptz[],
-                    %(end)s::timestamptz[], %(held_since)s::timestamptz[])
-             AS new (dag_id, last_start, last_end, run_after, logical_date, start, "end", held_since)
+                    %(end)s::timestamptz[], %(held_since)s::timestamptz[], %(run_limit)s::int[])
+             AS new (dag_id, last_start, last_end, run_after, logical_date, start, "end", held_since, run_limit)
         WHERE dag.dag_id = new.dag_id
         """,
         {name: [one[name] for one in plans] for name in names},
@@ -156,4 +160,3 @@ def withdraw_warnings(connection: Connection, dag_ids: Sequence[str]) -> None:
             "DELETE FROM dag_warning WHERE kind = 'schedule' AND dag_id = ANY(%(dag_ids)s)",
             {"dag_ids": list(dag_ids)},
         )
-

@@ -17,6 +17,7 @@ from treadle.timetables.planning import GRACE, Plan, Situation
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.schedules import planned
 from treadle_metadata.settings import Settings
+from treadle_scheduler.partitioned import partition_of
 
 ASK_AGAIN: Final = timedelta(minutes=1)
 """When a custom timetable that failed is asked again: what it reads may have been mended."""
@@ -30,12 +31,16 @@ class Look:
     graph: Graph
     busy: int
     limit: int
+    """The DAG's own limit, or the installation's."""
     now: datetime
+    of_timetable: int | None = None
+    """The timetable's limit, within which the other one holds."""
 
     @property
     def is_full(self) -> bool:
         """Return True if the DAG is at its run limit."""
-        return self.busy >= self.limit
+        limit = self.limit if self.of_timetable is None else min(self.limit, self.of_timetable)
+        return self.busy >= limit
 
     @property
     def is_custom(self) -> bool:
@@ -70,11 +75,9 @@ class Outcome:
         return replace(self, run=None, plan=self.postponed or self.plan)
 
 
-def run_limit(row: Mapping[str, Any], graph: Graph, settings: Settings) -> int:
-    """Return the most runs of a DAG under way at once: its own or the installation's, within its timetable's."""
-    limit: int = row["max_active_runs"] or settings.max_active_runs_per_dag
-    of_timetable = from_document(graph.document.schedule, default_style=settings.cron_style).active_runs_limit
-    return limit if of_timetable is None else min(limit, of_timetable)
+def limit_of_timetable(graph: Graph, settings: Settings) -> int | None:
+    """Return the most runs under way that the DAG's timetable allows, if it says so."""
+    return from_document(graph.document.schedule, default_style=settings.cron_style).active_runs_limit
 
 
 def outcome_of(look: Look, plan: Plan) -> Outcome:
@@ -86,7 +89,8 @@ def outcome_of(look: Look, plan: Plan) -> Outcome:
     if look.is_full:
         # It waits. What comes meanwhile is not late, whatever the catch-up policy is (case A65).
         since = look.row["held_since"] or min(due.run_after, now)
-        return Outcome(dag_id, planned(dag_id, last=plan.last, following=due, held_since=since), missed=missed)
+        row = planned(dag_id, last=plan.last, following=due, held_since=since, run_limit=look.of_timetable)
+        return Outcome(dag_id, row, missed=missed)
     next_minute = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
     return Outcome(
         dag_id,
@@ -119,4 +123,5 @@ def scheduled_run(graph: Graph, info: DagRunInfo) -> dict[str, Any]:
         "interval_end": info.data_interval.end,
         "run_after": info.run_after,
         "triggered_by": "timetable",
+        **partition_of(graph.document.schedule, info.logical_date),
     }

@@ -52,6 +52,8 @@ dag = Table(
     moment("resumed_at"),
     # Since when a due run waits for the run limit: such a run is not late.
     moment("held_since"),
+    # The most runs under way that its timetable allows, whatever the DAG says; NULL: any number.
+    Column("schedule_run_limit", Integer),
     moment("last_parsed_at"),
     Column("parse_seconds", Float),
     moment("created_at", required=True),
@@ -61,6 +63,7 @@ dag = Table(
         "next_run_at",
         postgresql_where=text("NOT is_paused AND is_active AND NOT at_run_limit"),
     ),
+    Index("dag_held_back", "dag_id", postgresql_where=text("at_run_limit")),
     Index("dag_in_file", "file"),
 )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ from treadle_metadata.planning import any_held_back, next_due, release_run_limit
 from treadle_metadata.transitions import runs
 from treadle_scheduler.calendar import next_plan
 from treadle_scheduler.context import Context, Done
-from treadle_scheduler.scheduling import Look, Outcome, outcome_of, outcome_of_failure, run_limit
+from treadle_scheduler.scheduling import Look, Outcome, limit_of_timetable, outcome_of, outcome_of_failure
 
 log = logging.getLogger(__name__)
 
@@ -58,9 +59,9 @@ def _next_look(connection: Connection, context: Context, now: datetime) -> datet
 
 def _outcome(context: Context, dag: Mapping[str, Any], graph: Graph, busy: int, now: datetime) -> Outcome | None:
     """Return what is to be written for one DAG; None while its timetable is being asked."""
-    look = Look(dag, graph, busy, 0, now)
+    look = Look(dag, graph, busy, dag["max_active_runs"] or context.settings.max_active_runs_per_dag, now)
     try:
-        look = Look(dag, graph, busy, run_limit(dag, graph, context.settings), now)
+        look = replace(look, of_timetable=limit_of_timetable(graph, context.settings))
         if look.is_custom:
             plan = context.custom.plan(graph, look.situation)
         else:

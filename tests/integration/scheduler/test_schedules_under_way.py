@@ -87,6 +87,23 @@ def test_the_end_of_a_run_tells_every_scheduler_that_its_dag_may_make_the_next(
     assert heard == [("treadle_wake", "")]
 
 
+def test_the_loop_rests_while_a_continuous_dag_is_at_the_limit_of_its_timetable(
+    scheduler: TestScheduler, clock: ManualClock
+) -> None:
+    plain, scheduler.executor.queue = scheduler.executor.queue, scheduler.executor.taken.extend  # type: ignore[method-assign]
+    document = a_dag("endless", TaskDocument("a"), schedule=ScheduleDocument(kind="continuous"))
+    scheduler.install(document, next_run_at=clock.now())
+    by_itself(scheduler)
+    clock.advance(timedelta(seconds=30))
+    assert by_itself(scheduler) > timedelta(seconds=1)
+    assert len(scheduler.run_states("endless")) == 1
+    plain(scheduler.executor.taken[:])
+    by_itself(scheduler)
+    clock.advance(timedelta(seconds=scheduler.context.settings.heartbeat_seconds))
+    by_itself(scheduler)
+    assert len(scheduler.run_states("endless")) == 2
+
+
 def test_runs_meant_for_a_later_time_do_not_hold_up_the_schedule(scheduler: TestScheduler, clock: ManualClock) -> None:
     start = "2026-01-15T11:00:00+00:00"
     scheduler.install(hourly("busy", start, max_active_runs=1), next_run_at=clock.now())
