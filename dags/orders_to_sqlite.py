@@ -14,10 +14,11 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from treadle import Param, dag, task
+from treadle import Asset, Param, dag, task
 
 ORDERS = Path(__file__).parent / "data" / "orders.csv"
 HOME = Path(os.environ.get("TREADLE_HOME") or Path.home() / ".treadle")
+CHECKED = Asset("checked_orders")  # the DAG best_sellers runs whenever it is updated
 FIELDS = ("order_id", "day", "region", "product", "quantity", "price")
 
 
@@ -82,8 +83,8 @@ def orders_to_sqlite():
             (total,) = connection.execute("SELECT ROUND(SUM(revenue), 2) FROM revenue").fetchone()
         return total
 
-    @task(retries=0)  # another try would find the same data
-    def check(database, cleaned, total):
+    @task(retries=0, outlets=[CHECKED])  # another try would find the same data
+    def check(database, cleaned, total, outlet_events):
         """Fail, and so stop what comes after, if the numbers do not add up."""
         with closing(sqlite3.connect(database)) as connection:
             stored, worth = connection.execute(
@@ -102,6 +103,7 @@ def orders_to_sqlite():
         if problems:
             raise ValueError("; ".join(problems))
         print(f"{stored} orders worth {worth}: all checks passed")
+        outlet_events[CHECKED].extra = {"database": database, "orders": stored}
 
     # Calling a task gives its future result; handing it to another task makes that one wait for it.
     cleaned = clean()

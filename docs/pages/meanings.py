@@ -10,7 +10,8 @@ from typing import Final
 
 DAG_ARGUMENTS: Final[Mapping[str, str]] = {
     "description": "one line for lists",
-    "schedule": "a cron expression or preset, a `timedelta`, a timetable, `@once`, `@continuous`; None: only triggered",
+    "schedule": "a cron expression or preset, a `timedelta`, a timetable, `@once`, `@continuous`, "
+    "[assets](../howto/assets.md); None: only triggered",
     "start_date": "the first date that may have a run; its zone is the zone of the schedule",
     "end_date": "the last date that may have a run",
     "default_args": "arguments of every task that does not say otherwise",
@@ -86,6 +87,8 @@ TASK_ARGUMENTS: Final[Mapping[str, str]] = {
     "allow_nested_operators": "whether another operator's `execute` may be called inside this one",
     "render_template_as_native_obj": "None: as the DAG says",
     "isolation": "None: as the DAG says",
+    "inlets": "the [assets](../howto/assets.md) that it reads",
+    "outlets": "the assets that it updates when it succeeds",
 }
 
 CONTEXT: Final[Mapping[str, str]] = {
@@ -110,6 +113,14 @@ CONTEXT: Final[Mapping[str, str]] = {
     "try_number": "1 for the first try",
     "map_index_template": "the template that names instances of a mapped task",
     "task_instance_key_str": "DAG, task and date in one text",
+    "inlets": "the task's inlets",
+    "outlets": "the task's outlets",
+    "inlet_events": "the events of an inlet: `inlet_events[asset][-1].extra`",
+    "outlet_events": "what is said of an outlet: `outlet_events[asset].extra`, `.add(...)` of an alias, "
+    "`.add_partitions(...)`",
+    "triggering_asset_events": "the events that the run was made of, by asset",
+    "partition_key": "the partition that the run is for; None if it is for none",
+    "partition_date": "the time that it stands for, of a schedule by partitions of a clock",
     "templates_dict": "the task's own dict of templates",
     "test_mode": "whether `dag.test()` runs the task",
     "prev_data_interval_start_success": "of the last successful run before this one",

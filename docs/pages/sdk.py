@@ -23,6 +23,13 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Params and templates": ("Param", "ParamsDict", "DagParam", "TemplateFile", "literal"),
     "While a task runs": ("get_current_context", "Context", "Variable", "Connection"),
     "Rules": ("TriggerRule", "WeightRule"),
+    "Assets": ("Asset", "Dataset", "AssetAlias", "AssetAll", "AssetAny", "Metadata", "asset", "AssetOrTimeSchedule"),
+    "Partitions": (
+        "PartitionedAtRuntime",
+        *(name for name in treadle.__all__ if name.endswith(("Mapper", "Window"))),
+        "WaitForAll",
+        "MinimumCount",
+    ),
 }
 """Names by heading; what of ``treadle.__all__`` is in none of them stands under its own heading or the last one."""
 

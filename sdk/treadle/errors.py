@@ -15,7 +15,7 @@ TreadleError
 ├── BranchError                 a branch chose what the DAG does not have; also a ValueError
 ├── ReservedKeyError            an XCom key that Treadle keeps for itself; also a ValueError
 ├── CommandError                a command of a BashOperator ended badly
-├── NoSuchAssetError            an asset that a task has no inlet, outlet or event of; also a LookupError
+├── NoSuchAssetError            an asset that a task has no inlet, outlet or event of; also a KeyError
 ├── NotInTaskError              something of a running task was asked for elsewhere; also a RuntimeError
 ├── VariableNotFoundError       a variable that is nowhere; also a LookupError
 ├── VariableValueError          a variable's text is not the JSON that was expected; also a ValueError
@@ -182,12 +182,15 @@ class CommandError(TreadleError):
         self.exit_code = exit_code
 
 
-class NoSuchAssetError(TreadleError, LookupError):
-    """An asset was asked for that a task has no inlet, outlet or triggering event of."""
+class NoSuchAssetError(TreadleError, KeyError):
+    """An asset was asked for that a task has no inlet, outlet or triggering event of; ``.get`` gives its default."""
 
     def __init__(self, what: str, asked: object, known: Iterable[object]) -> None:
         listed = ", ".join(shown(one) for one in known) or "none"
         super().__init__(f"the task has no {what} {shown(asked)}; it has: {listed}")
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # a KeyError would show it quoted
 
 
 class NotInTaskError(TreadleError, RuntimeError):

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from treadle import DAG
+from treadle import DAG, Metadata
 from treadle.collection import begin, collect
 from treadle.errors import ParamError
 from treadle.runtime.dag_test_result import DagTestResult
@@ -92,6 +92,17 @@ def test_orders_are_cleaned_stored_and_summed_up(tmp_path: Path) -> None:
     assert products == ["cocoa", "coffee", "honey", "tea"]
     again = succeeded("orders_to_sqlite", tmp_path)
     assert again.xcoms["aggregate"] == result.xcoms["aggregate"]
+
+
+def test_checked_orders_are_an_update_that_the_best_sellers_are_made_of(tmp_path: Path) -> None:
+    (update,) = succeeded("orders_to_sqlite", tmp_path).asset_events
+    assert update.extra == {"database": str(tmp_path / "orders.sqlite"), "orders": 56}
+    dag, _ = load("best_sellers")
+    given = [Metadata(update.asset, update.extra)]
+    result = dag.test(run_conf={"folder": str(tmp_path)}, triggering_asset_events=given)
+    result.raise_if_failed()
+    assert sorted(result.xcoms["rank"]) == ["cocoa", "coffee", "honey", "tea"]
+    assert (tmp_path / "best_sellers.txt").read_text().split() == result.xcoms["rank"]
 
 
 def test_the_quality_check_stops_bad_orders(tmp_path: Path) -> None:
