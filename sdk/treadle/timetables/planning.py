@@ -62,7 +62,12 @@ class Plan:
 
 
 def plan(timetable: Timetable, restriction: TimeRestriction, at: Situation) -> Plan:
-    """Return what is to be done at ``at.now``."""
+    """Return what is to be done at ``at.now``.
+
+    What does not come again, or comes without pause, is never left out for an overlap: it waits.
+    """
+    if at.skips and not timetable.periodic:
+        at = replace(at, skips=False)
     return _on_time(timetable, restriction, at) or _by_policy(timetable, restriction, at)
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.timetables import (
+    ContinuousTimetable,
     CronDataIntervalTimetable,
     CronTriggerTimetable,
     DataInterval,
@@ -113,6 +114,13 @@ def test_a_dag_that_never_ran_misses_nothing(catchup: Any) -> None:
     found = plan(timetable, TimeRestriction(START, catchup=catchup), Situation(now, resumed_at=now))
     expected = {True: START, False: START + timedelta(hours=5), "none": None}[catchup]
     assert (found.due and found.due.run_after) == expected
+    assert found.missed == ()
+
+
+@pytest.mark.parametrize("timetable", [OnceTimetable(), ContinuousTimetable()])
+def test_what_does_not_come_again_waits_whatever_the_overlap_policy_is(timetable: Timetable) -> None:
+    found = plan(timetable, TimeRestriction(START), Situation(START + MINUTE, skips=True))
+    assert found.due is not None
     assert found.missed == ()
 
 
