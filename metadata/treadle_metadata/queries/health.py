@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, LiteralString
 
 from sqlalchemy import Connection
@@ -36,3 +36,17 @@ def daemon_health(connection: Connection, kinds: list[str], *, now: datetime) ->
     """Return the health of each kind of daemon that was ever started."""
     found = tuples(connection, _HEALTH, {"kinds": kinds, "now": now})
     return {kind: DaemonHealth(kind, heartbeat, alive) for kind, heartbeat, alive in found}
+
+
+def schedule_lag(connection: Connection, *, now: datetime) -> timedelta:
+    """Return how late the scheduler is: the age of the oldest run that is due and not made (case A75)."""
+    found = tuples(
+        connection,
+        """
+        SELECT next_run_at FROM dag
+        WHERE NOT is_paused AND is_active AND NOT at_run_limit AND next_run_at <= %(now)s
+        ORDER BY next_run_at LIMIT 1
+        """,
+        {"now": now},
+    )
+    return now - found[0][0] if found else timedelta(0)

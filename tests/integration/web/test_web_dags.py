@@ -130,13 +130,15 @@ def test_task_limits_are_seen(admin: Client, database: Database, clock: ManualCl
 def test_health_follows_the_leases(anyone: Client, database: Database, clock: ManualClock) -> None:
     first = anyone.json("/api/v2/monitor/health")
     assert first["metadatabase"] == {"status": "healthy"}
-    assert first["scheduler"] == {"status": "unhealthy", "latest_scheduler_heartbeat": None}
+    nothing_is_late = {"schedule_lag_seconds": 0.0}
+    assert first["scheduler"] == {"status": "unhealthy", "latest_scheduler_heartbeat": None} | nothing_is_late
     assert first["triggerer"]["status"] is None
     with database.begin() as connection:
         processes.register(connection, "scheduler", clock.now(), 30)
     assert anyone.json("/api/v2/monitor/health")["scheduler"] == {
         "status": "healthy",
         "latest_scheduler_heartbeat": "2026-01-15T12:00:00Z",
+        "schedule_lag_seconds": 0.0,
     }
     clock.advance(timedelta(seconds=31))
     assert anyone.json("/api/v2/monitor/health")["scheduler"]["status"] == "unhealthy"
@@ -152,3 +154,12 @@ def test_the_openapi_document_names_every_route_once(app: FastAPI) -> None:
     assert named == {(method, path.replace(":path}", "}")) for method, path in TABLE}
     ids = [one["operationId"] for methods in document["paths"].values() for one in methods.values()]
     assert len(ids) == len(set(ids))
+
+
+def test_health_tells_how_late_the_schedules_are(anyone: Client, database: Database, clock: ManualClock) -> None:
+    """Case A75."""
+    with database.begin() as connection:
+        for name, minutes, changes in (("late", 3, {}), ("held", 9, {"at_run_limit": True})):
+            due = clock.now() - timedelta(minutes=minutes)
+            install(connection, a_dag(name), now=clock.now(), next_run_at=due, **changes)
+    assert anyone.json("/api/v2/monitor/health")["scheduler"]["schedule_lag_seconds"] == 180.0

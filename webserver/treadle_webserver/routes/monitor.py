@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from typing_extensions import TypedDict
 
 from treadle.version import __version__
-from treadle_metadata.queries.health import DaemonHealth, daemon_health
+from treadle_metadata.queries.health import DaemonHealth, daemon_health, schedule_lag
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.times import utc
@@ -32,10 +32,11 @@ class StatusShape(TypedDict):
 
 
 class SchedulerShape(TypedDict):
-    """Whether a scheduler lives."""
+    """Whether a scheduler lives, and how old the oldest scheduled run is that is due and not made."""
 
     status: str | None
     latest_scheduler_heartbeat: datetime | None
+    schedule_lag_seconds: float | None
 
 
 class TriggererShape(TypedDict):
@@ -71,10 +72,11 @@ class VersionInfoShape(TypedDict):
 @router.get("/monitor/health")
 def get_health(service: ServiceOf) -> HealthShape:
     """Tell whether the database answers and which daemons hold their lease."""
-    database, found = "healthy", {}
+    database, found, lag = "healthy", {}, None
     try:
         with service.database.begin() as connection:
             found = daemon_health(connection, list(_KINDS), now=service.now())
+            lag = schedule_lag(connection, now=service.now()).total_seconds()
     except SQLAlchemyError as error:
         _LOG.warning("health: the database did not answer: %s", error)
         database = "unhealthy"
@@ -83,6 +85,7 @@ def get_health(service: ServiceOf) -> HealthShape:
         "scheduler": {
             "status": _status(found.get(SCHEDULER), needed=True),
             "latest_scheduler_heartbeat": _heartbeat(found.get(SCHEDULER)),
+            "schedule_lag_seconds": lag,
         },
         "triggerer": {
             "status": _status(found.get(TRIGGERER), needed=False),
