@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle_metadata.planning import EVALUATION, unwarn, warn
+from treadle_metadata.planning import EVALUATION, not_advanced, unwarn, warn
 from treadle_metadata.transitions import runs
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Quarantine:
             run["run_id"], run["dag_id"], run["id"], wait.total_seconds(), reason,
             exc_info=error,
         )  # fmt: skip
-        warn(connection, run["dag_id"], EVALUATION, f"run {run['run_id']!r} cannot be advanced: {reason}", now=now)
+        warn(connection, run["dag_id"], EVALUATION, not_advanced(run["run_id"], reason), now=now)
         runs.wake(connection, [(run["id"], now + wait)])
 
     def release(self, connection: Connection, run: Mapping[str, Any]) -> None:

@@ -35,6 +35,8 @@ class Reason(StrEnum):
     RUN_LIMIT = "run_limit"
     BACKFILL_PAUSED = "backfill_paused"
     OTHER_VERSION = "other_version"
+    EVALUATION_ERROR = "evaluation_error"
+    """The scheduler could not advance the run, and tries again later."""
 
     PAST_RUN = "past_run"
     TRIGGER_RULE = "trigger_rule"

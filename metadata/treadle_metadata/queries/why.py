@@ -18,7 +18,6 @@ from treadle_metadata import admission, planning
 from treadle_metadata.branches import named_in
 from treadle_metadata.deciding import why_assets, why_dag, why_run, why_task
 from treadle_metadata.deciding.graph import Graph, compile_graph
-from treadle_metadata.deciding.limits import Limits
 from treadle_metadata.deciding.past import open_before, watched_tasks
 from treadle_metadata.deciding.readiness import verdict
 from treadle_metadata.deciding.reasons import Blocker, Explanation, Kind, Reason
@@ -32,7 +31,7 @@ from treadle_metadata.queries import why_facts as facts
 from treadle_metadata.queries.dags import DagFilter, matching_ids, no_such_dag
 from treadle_metadata.queries.runs import get_run
 from treadle_metadata.queries.why_facts import Row
-from treadle_metadata.settings import Settings, executor_limits
+from treadle_metadata.settings import Settings
 from treadle_metadata.statements import rows
 from treadle_metadata.states import RunState, TaskState
 
@@ -249,8 +248,7 @@ def _scheduled(connection: Connection, row: Row, one: InstanceFacts, settings: S
     unknown = why_task.unknown_executor(one, settings.executor)
     if unknown is not None:
         return unknown
-    limits = Limits(settings.parallelism, admission.pool_slots(connection), executor_limits(settings))
-    load = admission.held(connection, executor=settings.executor)
+    load, limits = admission.held(connection, settings)
     mine, others = facts.ready_with(connection, row, settings, limits.pools)
     me = mine.candidate
     admission.add_engaged(connection, load, {me.dag_id, *(one.candidate.dag_id for one in others)})

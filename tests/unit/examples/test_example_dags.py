@@ -133,6 +133,14 @@ def test_no_files_skip_the_count(tmp_path: Path) -> None:
     assert {one.state for one in result.instances("count")} == {"skipped"}
 
 
+def test_each_region_goes_its_own_way(tmp_path: Path) -> None:
+    result = succeeded("sales_by_region", tmp_path, least=400)
+    assert [one.rendered_map_index for one in result.instances("each_region.sales")] == ["north", "south", "west"]
+    assert [one.state for one in result.instances("each_region.in_full")] == ["skipped", "success", "skipped"]
+    lines = (tmp_path / "sales_by_region.txt").read_text().splitlines()
+    assert [lines[0], lines[1].partition(",")[0], lines[2]] == ["north: little", "south: cocoa 114.4", "west: little"]
+
+
 def test_a_copy_that_fails_twice_is_tried_three_times(tmp_path: Path) -> None:
     result = succeeded("archive_data", tmp_path, failures=2)
     assert result.task("copy").tries == 3

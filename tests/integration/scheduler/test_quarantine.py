@@ -1,0 +1,92 @@
+"""A run that cannot be advanced is set aside alone: its batch goes on, people are told, and it is tried again."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from tests.support.scheduling import TestScheduler, a_dag
+
+from treadle.document import TaskDocument
+from treadle_metadata import processes
+from treadle_metadata.clock import ManualClock
+from treadle_metadata.connection import Database
+from treadle_metadata.queries.why import why_is_run_not_running
+from treadle_metadata.settings import Settings
+from treadle_metadata.statements import execute, rows
+from treadle_scheduler.waking import Scope
+
+POISON = "no_such_rule"
+
+
+@pytest.fixture
+def scheduler(database: Database, settings: Settings, clock: ManualClock) -> TestScheduler:
+    return TestScheduler(database, settings, clock)
+
+
+def set_rule(scheduler: TestScheduler, dag_id: str, rule: str) -> None:
+    """Change the trigger rule of ``b`` in the stored document, behind the scheduler's back."""
+    with scheduler.database.begin() as connection:
+        execute(
+            connection,
+            """
+            UPDATE dag_version SET document = jsonb_set(document, '{tasks,1,trigger_rule}', to_jsonb(%(rule)s::text))
+            WHERE dag_id = %(dag_id)s
+            """,
+            {"dag_id": dag_id, "rule": rule},
+        )
+    scheduler.context.graphs = type(scheduler.context.graphs)()
+
+
+def warnings(scheduler: TestScheduler) -> list[dict[str, Any]]:
+    with scheduler.database.begin() as connection:
+        return [dict(row) for row in rows(connection, "SELECT dag_id, kind, message FROM dag_warning")]
+
+
+def test_a_poisoned_run_holds_up_no_other_and_is_told_of_and_tried_again(
+    scheduler: TestScheduler, clock: ManualClock, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("good", "poisoned", "sound"):
+        scheduler.install(a_dag(name, TaskDocument("a"), TaskDocument("b", upstream=("a",))))
+    set_rule(scheduler, "poisoned", POISON)
+    run_ids = {name: scheduler.trigger(name) for name in ("good", "poisoned", "sound")}
+    for _ in range(5):  # so many beats as a run of two tasks takes
+        scheduler.loop.wake(Scope.EVERYTHING)
+        scheduler.loop.beat()
+    assert scheduler.run_states("good") == {run_ids["good"]: "success"}
+    assert scheduler.run_states("sound") == {run_ids["sound"]: "success"}
+    assert scheduler.run_states("poisoned") == {run_ids["poisoned"]: "running"}
+    assert f"run {run_ids['poisoned']!r} of DAG 'poisoned'" in caplog.text
+    (warning,) = warnings(scheduler)
+    assert (warning["dag_id"], warning["kind"]) == ("poisoned", "evaluation")
+    assert POISON in warning["message"]
+
+    with scheduler.database.begin() as connection:
+        processes.register(connection, "scheduler", clock.now(), 3600.0)
+        why = why_is_run_not_running(connection, "poisoned", run_ids["poisoned"], now=clock.now(), settings=settings)
+    assert why.reason == "evaluation_error"
+    assert POISON in why.sentence
+
+    set_rule(scheduler, "poisoned", "all_success")
+    clock.advance(timedelta(minutes=10))
+    scheduler.beats()
+    assert scheduler.run_states("poisoned") == {run_ids["poisoned"]: "success"}
+    assert warnings(scheduler) == []
+
+
+def test_a_run_that_fails_again_and_again_is_tried_ever_more_seldom(
+    scheduler: TestScheduler, clock: ManualClock
+) -> None:
+    scheduler.install(a_dag("poisoned", TaskDocument("a"), TaskDocument("b", upstream=("a",))))
+    set_rule(scheduler, "poisoned", POISON)
+    scheduler.trigger("poisoned")
+    waits = []
+    for _ in range(8):
+        scheduler.loop.wake(Scope.EVERYTHING)
+        scheduler.loop.beat()
+        with scheduler.database.begin() as connection:
+            (row,) = rows(connection, "SELECT min(due_at) AS due_at FROM run_wakeup")
+        waits.append(round((row["due_at"] - clock.now()).total_seconds()))
+        clock.set(row["due_at"])
+    assert waits == [5, 10, 20, 40, 80, 160, 300, 300]
