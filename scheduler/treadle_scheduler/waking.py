@@ -42,6 +42,11 @@ class Call:
             scope, self._scope = self._scope, Scope.NOTHING
             return scope
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether something is asked for."""
+        return self._scope > Scope.NOTHING
+
     def wait(self, seconds: float) -> None:
         """Wait until something is asked for, at most ``seconds``."""
         with self._changed:
