@@ -22,7 +22,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Operators": tuple(name for name in operators.__all__ if name != "MappedOperator"),
     "Params and templates": ("Param", "ParamsDict", "DagParam", "TemplateFile", "literal"),
     "While a task runs": ("get_current_context", "Context", "Variable", "Connection"),
-    "Rules": ("TriggerRule", "WeightRule"),
+    "Rules": ("TriggerRule", "WeightRule", "PriorityWeightStrategy"),
     "Assets": ("Asset", "Dataset", "AssetAlias", "AssetAll", "AssetAny", "Metadata", "asset", "AssetOrTimeSchedule"),
     "Partitions": (
         "PartitionedAtRuntime",

@@ -6,6 +6,7 @@ how far their caps are used. So a beat with 2,000 running instances and a few re
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -15,23 +16,29 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from treadle_metadata.deciding.limits import Load
+from treadle_metadata.deciding.graph import Graph
+from treadle_metadata.deciding.limits import Limits, Load
 from treadle_metadata.deciding.turns import Turns
+from treadle_metadata.settings import Settings, executor_limits
 from treadle_metadata.statements import execute, rows, tuples
 
 _HELD: Final = """
-    SELECT pool, coalesce(executor, %(executor)s), count(*) FILTER (WHERE state <> 'deferred'),
-           sum(pool_slots)::bigint
-    FROM task_instance
-    WHERE state IN ('queued', 'running', 'restarting', 'deferred')
-      AND (state <> 'deferred' OR pool IN (SELECT name FROM slot_pool WHERE include_deferred))
-    GROUP BY 1, 2
+    SELECT slot_pool.name, slot_pool.slots, active.pool, active.executor, active.number, active.slots,
+           (SELECT min(month) FROM dag_run WHERE state IN ('queued', 'running'))
+    FROM slot_pool FULL JOIN (
+        SELECT pool, coalesce(executor, %(executor)s) AS executor,
+               count(*) FILTER (WHERE state <> 'deferred') AS number, sum(pool_slots)::bigint AS slots
+        FROM task_instance
+        WHERE state IN ('queued', 'running', 'restarting', 'deferred')
+          AND (state <> 'deferred' OR pool IN (SELECT name FROM slot_pool WHERE include_deferred))
+        GROUP BY 1, 2
+    ) AS active ON active.pool = slot_pool.name
 """
 
 _ENGAGED: Final = """
     SELECT dag_run_id, dag_id, task_id, pool, count(*) FILTER (WHERE state <> 'deferred'), sum(pool_slots)::bigint
     FROM task_instance
-    WHERE state IN ('queued', 'running', 'restarting', 'deferred') AND dag_id = ANY(%(dag_ids)s)
+    WHERE state IN ('queued', 'running', 'restarting', 'deferred') AND month >= %(since)s AND dag_id = ANY(%(dag_ids)s)
       AND (state <> 'deferred' OR pool IN (SELECT name FROM slot_pool WHERE include_deferred))
     GROUP BY dag_run_id, dag_id, task_id, pool
 """
@@ -58,25 +65,25 @@ _CANDIDATES: Final = """
         FROM line CROSS JOIN LATERAL (
             SELECT * FROM (
                 (SELECT is_backfill, priority_weight AS weight, dag_id, false AS wrapped FROM task_instance
-                 WHERE state = 'scheduled' AND pool = line.pool AND is_backfill = line.is_backfill
-                   AND priority_weight = line.weight AND dag_id > line.dag_id
+                 WHERE state = 'scheduled' AND month >= %(since)s AND pool = line.pool
+                   AND is_backfill = line.is_backfill AND priority_weight = line.weight AND dag_id > line.dag_id
                    AND NOT line.wrapped AND (line.seen < line.most OR line.dags < %(window)s)
                  ORDER BY dag_id LIMIT 1)
                 UNION ALL
                 (SELECT is_backfill, priority_weight, dag_id, true FROM task_instance
-                 WHERE state = 'scheduled' AND pool = line.pool AND is_backfill = line.is_backfill
-                   AND priority_weight = line.weight AND dag_id <= line.start
+                 WHERE state = 'scheduled' AND month >= %(since)s AND pool = line.pool
+                   AND is_backfill = line.is_backfill AND priority_weight = line.weight AND dag_id <= line.start
                    AND dag_id > CASE WHEN line.wrapped THEN line.dag_id ELSE '' END
                    AND (line.seen < line.most OR line.dags < %(window)s)
                  ORDER BY dag_id LIMIT 1)
                 UNION ALL
                 (SELECT is_backfill, priority_weight, NULL, false FROM task_instance
-                 WHERE state = 'scheduled' AND pool = line.pool AND is_backfill = line.is_backfill
-                   AND priority_weight < line.weight AND line.seen < line.most
+                 WHERE state = 'scheduled' AND month >= %(since)s AND pool = line.pool
+                   AND is_backfill = line.is_backfill AND priority_weight < line.weight AND line.seen < line.most
                  ORDER BY priority_weight DESC LIMIT 1)
                 UNION ALL
                 (SELECT is_backfill, priority_weight, NULL, false FROM task_instance
-                 WHERE state = 'scheduled' AND pool = line.pool AND is_backfill
+                 WHERE state = 'scheduled' AND month >= %(since)s AND pool = line.pool AND is_backfill
                    AND NOT line.is_backfill AND line.seen < line.most
                  ORDER BY priority_weight DESC LIMIT 1)
             ) AS following LIMIT 1
@@ -88,7 +95,7 @@ _CANDIDATES: Final = """
         ) AS first CROSS JOIN LATERAL (
             SELECT coalesce(array_agg(id), '{}') AS ids, coalesce(array_agg(month), '{}') AS months FROM (
                 SELECT id, month FROM task_instance AS instance
-                WHERE state = 'scheduled' AND pool = line.pool AND is_backfill = head.is_backfill
+                WHERE state = 'scheduled' AND month >= %(since)s AND pool = line.pool AND is_backfill = head.is_backfill
                   AND priority_weight = head.weight AND dag_id = head.dag_id
                   AND NOT EXISTS (
                       SELECT FROM dag WHERE dag.dag_id = head.dag_id AND (dag.is_paused OR NOT dag.is_active))
@@ -110,7 +117,8 @@ _CANDIDATES: Final = """
                AS place
         FROM line CROSS JOIN LATERAL (
             SELECT coalesce(sum(pool_slots), 0) AS slots FROM task_instance
-            WHERE state IN ('queued', 'running', 'restarting', 'deferred') AND dag_id = line.dag_id AND pool = line.pool
+            WHERE state IN ('queued', 'running', 'restarting', 'deferred') AND month >= %(since)s
+              AND dag_id = line.dag_id AND pool = line.pool
         ) AS share CROSS JOIN LATERAL unnest(line.ids, line.months) WITH ORDINALITY AS one (id, month, place)
     )
     SELECT instance.id, instance.month, instance.dag_run_id, instance.dag_id, instance.task_id, instance.map_index,
@@ -129,26 +137,30 @@ _CANDIDATES: Final = """
 """
 
 
-def held(connection: Connection, *, executor: str) -> Load:
-    """Return what pools and executors hold; tasks that name no executor are with ``executor``.
+def held(connection: Connection, settings: Settings) -> tuple[Load, Limits, date]:
+    """Return what pools and executors hold, the limits, and the first month of a run that is not over.
 
-    Deferred instances hold their slots where their pool says so, and nothing else.
+    Tasks that name no executor are with the default one. Deferred instances hold their slots where their pool says so,
+    and nothing else. Nothing of a month before that one is ready or under way: what looks for it need not open the
+    partitions of a long past.
     """
     load = Load()
-    for pool, name, count, slots in tuples(connection, _HELD, {"executor": executor}):
-        load.hold(pool=pool, executor=name, slots=slots, count=count)
-    return load
+    pools = {}
+    since = date.max
+    for name, size, pool, executor, count, slots, first in tuples(connection, _HELD, {"executor": settings.executor}):
+        if name is not None:
+            pools[name] = size
+        if pool is not None:
+            load.hold(pool=pool, executor=executor, slots=slots, count=count)
+        since = first or since
+    return load, Limits(settings.parallelism, pools, executor_limits(settings)), since
 
 
-def add_engaged(connection: Connection, load: Load, dag_ids: Collection[str]) -> None:
+def add_engaged(connection: Connection, load: Load, dag_ids: Collection[str], *, since: date = date.min) -> None:
     """Enter into ``load`` how far the caps of these DAGs' runs and tasks are used, and their shares of pools."""
-    for run, dag_id, task_id, pool, count, slots in tuples(connection, _ENGAGED, {"dag_ids": list(dag_ids)}):
+    parameters = {"dag_ids": list(dag_ids), "since": since}
+    for run, dag_id, task_id, pool, count, slots in tuples(connection, _ENGAGED, parameters):
         load.engage(dag_run_id=run, dag_id=dag_id, task_id=task_id, pool=pool, slots=slots, count=count)
-
-
-def pool_slots(connection: Connection) -> dict[str, int]:
-    """Return the size of each pool."""
-    return {row[0]: row[1] for row in tuples(connection, "SELECT name, slots FROM slot_pool")}
 
 
 @dataclass(slots=True)
@@ -162,10 +174,13 @@ class Full:
     """DAG and task."""
     tasks_in_runs: set[tuple[int, str]] = field(default_factory=set)
     """Run and task."""
+    since: date = date.min
+    """The first month that has anything at all, as ``held`` tells."""
 
     def parameters(self) -> dict[str, Any]:
         """Return it as the arrays that the statement takes."""
         return {
+            "since": self.since,
             "chosen": list(self.chosen),
             "full_executors": list(self.executors),
             "full_runs": list(self.runs),
@@ -219,6 +234,36 @@ def explain(connection: Connection, reasons: Mapping[tuple[date, int, str], str]
             "reasons": list(reasons.values()),
         },
     )
+
+
+def weigh_anew(
+    connection: Connection, due: Sequence[tuple[int, str]], graphs: Mapping[int, Graph], *, month: date
+) -> None:
+    """Give instances of (run, task) that are to be tried again the weight of their next try, where tries differ."""
+    weights = {}
+    for run, task_id in due:
+        index = graphs[run].index.get(task_id)
+        if index is not None and len(graphs[run].nodes[index].task.weights) > 1:
+            weights[run, task_id] = json.dumps(graphs[run].nodes[index].task.weights)
+    if weights:
+        execute(
+            connection,
+            """
+            UPDATE task_instance AS instance
+            SET priority_weight = (weighed.weights ->> least(
+                instance.try_number, jsonb_array_length(weighed.weights) - 1))::int
+            FROM unnest(%(runs)s::bigint[], %(tasks)s::text[], %(weights)s::jsonb[])
+                 AS weighed (dag_run_id, task_id, weights)
+            WHERE instance.month = %(month)s AND instance.dag_run_id = weighed.dag_run_id
+              AND instance.task_id = weighed.task_id AND instance.state = 'scheduled'
+            """,
+            {
+                "runs": [run for run, _ in weights],
+                "tasks": [task_id for _, task_id in weights],
+                "weights": list(weights.values()),
+                "month": month,
+            },
+        )
 
 
 def places_of(connection: Connection, attempt_ids: Sequence[UUID]) -> dict[UUID, tuple[int, date, str]]:

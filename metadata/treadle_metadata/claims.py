@@ -79,6 +79,13 @@ _WOKEN_RUNS: Final = """
     FOR NO KEY UPDATE SKIP LOCKED
 """
 
+_OLD_RUNS: Final = """
+    SELECT id, dag_id, run_id FROM dag_run
+    WHERE id = ANY(%(ids)s) AND state IN ('success', 'failed') AND queued_at < %(before)s AND ended_at < %(before)s
+    ORDER BY id
+    FOR UPDATE SKIP LOCKED
+"""
+
 _EXPIRED: Final = """
     SELECT id, attempt_id, month, state, dag_run_id
     FROM task_instance
@@ -113,7 +120,7 @@ _DUE_DEADLINES: Final = """
 
 _ADMISSION: Final = """
     SELECT pg_try_advisory_xact_lock(%(key)s), set_config('enable_sort', 'off', true),
-           set_config('enable_seqscan', 'off', true)
+           set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)
 """
 
 
@@ -169,10 +176,15 @@ def claim_due_deadlines(connection: Connection, *, now: datetime, most: int) -> 
     return [row[0] for row in tuples(connection, _DUE_DEADLINES, {"now": now, "most": most})]
 
 
+def claim_old_runs(connection: Connection, ids: Sequence[int], *, before: datetime) -> Sequence[Any]:
+    """Lock those of these runs that are finished since before ``before``; return (id, DAG id, run id)."""
+    return tuples(connection, _OLD_RUNS, {"ids": list(ids), "before": before})
+
+
 def try_admission_lock(connection: Connection) -> bool:
     """Take the admission lock until the transaction ends, if no other scheduler holds it.
 
     Until then the planner keeps to the order of indexes: it knows little of rows that are in a state for milliseconds,
-    and would rather sort what it believes to be one row, and is a backlog.
+    and would rather sort what it believes to be one row, and is a backlog. It does so once for each statement.
     """
     return bool(tuples(connection, _ADMISSION, {"key": ADMISSION_LOCK})[0][0])

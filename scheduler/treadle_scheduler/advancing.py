@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from treadle_metadata.admission import weigh_anew
 from treadle_metadata.deciding.past import held_by_past
 from treadle_metadata.deciding.readiness import Decisions, decide
 from treadle_metadata.deciding.snapshot import Snapshot
@@ -55,7 +56,8 @@ def advance(
     """Move runs on; return how many ended, since their DAGs' next runs may start now."""
     graphs = context.graphs.get(connection, {run["version_id"] for run in woken})
     open_runs = end_overdue(connection, woken, graphs, month=month, now=now)
-    instances.schedule_due_retries(connection, [run["id"] for run in open_runs], month=month, now=now)
+    due = instances.schedule_due_retries(connection, [run["id"] for run in open_runs], month=month, now=now)
+    weigh_anew(connection, due, {run["id"]: graphs[run["version_id"]] for run in open_runs}, month=month)
     # What ends before its time was changed by no report.
     changed = {**changed, **{run["id"]: None for run in open_runs if run["ending"]}}
     updates = context.memory.look_at(connection, open_runs, graphs, changed, month=month)

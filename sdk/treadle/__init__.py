@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         StartOfYearMapper,
         WaitForAll,
     )
+    from treadle.priority import PriorityWeightStrategy
     from treadle.retry_policies import ExceptionRetryPolicy, RetryAction, RetryDecision, RetryPolicy, RetryRule
     from treadle.rules import TriggerRule, WeightRule
     from treadle.runtime.context import Context, get_current_context
@@ -129,6 +130,7 @@ __all__ = [
     "PartitionMapper",
     "PartitionedAssetTimetable",
     "PartitionedAtRuntime",
+    "PriorityWeightStrategy",
     "ProductMapper",
     "PythonOperator",
     "QuarterWindow",
@@ -196,6 +198,7 @@ _NAMES_BY_MODULE = {
     "operators.empty": ("EmptyOperator",),
     "operators.latest_only": ("LatestOnlyOperator",),
     "operators.python": ("PythonOperator",),
+    "priority": ("PriorityWeightStrategy",),
     "rules": ("TriggerRule", "WeightRule"),
     "params": ("DagParam", "Param", "ParamsDict"),
     "partition_schedules": ("CronPartitionTimetable", "PartitionedAssetTimetable", "PartitionedAtRuntime"),

@@ -146,6 +146,8 @@ class TaskDocument:
     pool_slots: int = 1
     priority_weight: int = 1
     weight_rule: str = "downstream"
+    weights: tuple[int, ...] = ()
+    """What each try weighs, where a strategy says so; the last number holds for all further tries."""
     queue: str = "default"
     executor: str | None = None
     executor_config: Json = field(default_factory=dict)
@@ -343,5 +345,5 @@ def _value(name: str, value: Json) -> Any:
 
 
 _SEQUENCES = frozenset(
-    {"upstream", "tags", "owners", "expressions", "moments", "template_fields", "setups", "callbacks"}
+    {"weights", "upstream", "tags", "owners", "expressions", "moments", "template_fields", "setups", "callbacks"}
 )

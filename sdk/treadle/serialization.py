@@ -20,6 +20,7 @@ from treadle.operators.empty import EmptyOperator
 from treadle.operators.mapped import MappedOperator
 from treadle.ordering import topological
 from treadle.params import json_value
+from treadle.priority import name_of, weights_of
 from treadle.schedule import schedule_document
 from treadle.task_groups import TaskGroup
 from treadle.validation import problems, upstream_of
@@ -155,7 +156,8 @@ def _queue_fields(task: BaseOperator) -> dict[str, Any]:
         "pool": task.pool,
         "pool_slots": task.pool_slots,
         "priority_weight": task.priority_weight,
-        "weight_rule": str(task.weight_rule),
+        "weight_rule": name_of(task.weight_rule),
+        "weights": weights_of(task),
         "queue": task.queue,
         "executor": task.executor,
         "executor_config": _plain_config(task),

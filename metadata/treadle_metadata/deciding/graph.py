@@ -92,7 +92,10 @@ def _upstream(tasks: Sequence[TaskDocument], index: Mapping[str, int]) -> list[t
 def _weights(
     tasks: Sequence[TaskDocument], upstream: Sequence[Sequence[int]], downstream: Sequence[Sequence[int]]
 ) -> list[int]:
-    """Return each task's weight by its rule (specification section 16): own plus all descendants or ancestors."""
+    """Return each task's weight by its rule (specification section 16): own plus all descendants or ancestors.
+
+    Where a strategy of the user's own has weighed it, that number is its weight.
+    """
     rules = {task.weight_rule for task in tasks}
     order = range(len(tasks))
     below = _reach(reversed(order), downstream) if "downstream" in rules else {}
@@ -100,6 +103,9 @@ def _weights(
     uniform = len({task.priority_weight for task in tasks}) <= 1
     weights = []
     for position, task in enumerate(tasks):
+        if task.weights:
+            weights.append(task.weights[0])
+            continue
         reach = {"downstream": below, "upstream": above}.get(task.weight_rule, {}).get(position, 0)
         added = task.priority_weight * reach.bit_count() if uniform else _sum_of(reach, tasks)
         weights.append(max(-_INT32, min(_INT32, task.priority_weight + added)))

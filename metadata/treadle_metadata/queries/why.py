@@ -248,7 +248,7 @@ def _scheduled(connection: Connection, row: Row, one: InstanceFacts, settings: S
     unknown = why_task.unknown_executor(one, settings.executor)
     if unknown is not None:
         return unknown
-    load, limits = admission.held(connection, settings)
+    load, limits, _ = admission.held(connection, settings)
     mine, others = facts.ready_with(connection, row, settings, limits.pools)
     me = mine.candidate
     admission.add_engaged(connection, load, {me.dag_id, *(one.candidate.dag_id for one in others)})

@@ -23,7 +23,6 @@ from treadle_metadata.deciding.limits import Candidate, Limits, Load, Refusal, a
 from treadle_metadata.deciding.reasons import Reason
 from treadle_metadata.identifiers import new_attempt_id
 from treadle_metadata.queries.versions import older_sources
-from treadle_metadata.settings import executor_limits
 from treadle_metadata.transitions import instances
 from treadle_metadata.transitions.instances import Picked
 from treadle_scheduler.context import Context, Done
@@ -48,27 +47,23 @@ def queue_tasks(context: Context) -> Done:
         handed.clear()
         if not claims.try_admission_lock(connection):
             return Done(0, now + HELD_ELSEWHERE)
-        load = admission.held(connection, executor=context.settings.executor)
-        free = context.settings.parallelism - load.total
-        if free <= 0:
+        load, limits, since = admission.held(connection, context.settings)
+        if load.total >= limits.parallelism:
             return Done()
-        limits = Limits(
-            context.settings.parallelism, admission.pool_slots(connection), executor_limits(context.settings)
-        )
-        chosen = _choose(connection, context, load, limits)
+        chosen = _choose(connection, context, load, limits, since)
         for month, batch in groupby(sorted(chosen, key=itemgetter("month")), key=itemgetter("month")):
             handed.extend(_queue(connection, context, list(batch), month, now))
-        return Done(len(handed), again=len(handed) >= free)
+        return Done(len(handed))
 
     done = context.database.run(act)
     context.outbox.extend(handed)
     return Done(done.count, done.next_at)
 
 
-def _choose(connection: Connection, context: Context, load: Load, limits: Limits) -> list[Row]:
+def _choose(connection: Connection, context: Context, load: Load, limits: Limits, since: date) -> list[Row]:
     """Return the rows to queue. Each round looks further, past what the one before found to be full."""
     chosen: dict[int, Row] = {}
-    full = admission.Full()
+    full = admission.Full(since=since)
     known: set[str] = set()
     for further in range(ROUNDS):
         full.chosen = set(chosen)
@@ -79,7 +74,7 @@ def _choose(connection: Connection, context: Context, load: Load, limits: Limits
         )
         if not picks:
             break
-        admission.add_engaged(connection, load, {row["dag_id"] for row in picks} - known)
+        admission.add_engaged(connection, load, {row["dag_id"] for row in picks} - known, since=since)
         known |= {row["dag_id"] for row in picks}
         rows = {row["id"]: row for row in picks}
         graphs = context.graphs.get(connection, {row["version_id"] for row in picks})

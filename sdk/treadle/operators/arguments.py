@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from treadle.errors import InvalidArgumentError
 from treadle.moments import moment_of
+from treadle.priority import PriorityWeightStrategy, weight_rule
 from treadle.rules import TriggerRule, WeightRule
 from treadle.source import Site
 from treadle.wording import did_you_mean
@@ -51,7 +52,7 @@ class OperatorArguments(TypedDict, total=False):
     params: Mapping[str, Any] | None
     default_args: Mapping[str, Any] | None
     priority_weight: int
-    weight_rule: str
+    weight_rule: str | PriorityWeightStrategy | type[PriorityWeightStrategy]
     queue: str
     pool: str
     pool_slots: int
@@ -243,7 +244,7 @@ CONVERTERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "start_date": moment_of,
     "end_date": moment_of,
     "trigger_rule": member(TriggerRule),
-    "weight_rule": member(WeightRule),
+    "weight_rule": weight_rule,
     "priority_weight": lambda value: max(-(2**31), min(2**31 - 1, count(-(2**63))(value))),
     "queue": text,
     "pool": text,

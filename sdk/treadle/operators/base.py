@@ -18,6 +18,7 @@ from treadle.identifiers import checked_id
 from treadle.operators.arguments import CONVERTERS, DEFAULTS, Callback, Isolation, OperatorArguments, uniform
 from treadle.operators.construction import argument_names, constructing, group_for
 from treadle.params import ParamsDict
+from treadle.priority import PriorityWeightStrategy
 from treadle.rules import TriggerRule, WeightRule
 from treadle.wording import shown
 from treadle.xcom_arg import XComArg, references_in
@@ -76,7 +77,7 @@ class BaseOperator(Node):
     ignore_first_depends_on_past: bool
     wait_for_downstream: bool
     priority_weight: int
-    weight_rule: WeightRule
+    weight_rule: WeightRule | PriorityWeightStrategy
     queue: str
     pool: str
     pool_slots: int

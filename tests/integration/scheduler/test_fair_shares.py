@@ -219,3 +219,22 @@ _PAST = """
     SELECT %(month)s, run.id, 'old', 't' || n, 'success', 'PythonOperator', 'default_pool', 1, 'default', 1, %(now)s
     FROM run, generate_series(0, 4) AS n
 """
+
+
+def test_a_further_try_weighs_what_the_users_strategy_says(scheduler: TestScheduler, clock: ManualClock) -> None:
+    a_pool(scheduler, "one", 1)
+    kept = hold_all(scheduler)
+    tried = TaskDocument("tried", pool="one", weights=(9, 4, 1), retries=3, retry_delay_seconds=0)
+    others = [TaskDocument(f"w{n}", pool="one", weight_rule="absolute", priority_weight=n) for n in (2, 3, 5)]
+    scheduler.install(a_dag("d", tried, *others))
+    scheduler.trigger("d")
+    scheduler.executor.outcome = lambda one: {"outcome": "failed" if one["task_id"] == "tried" else "success"}
+    order = []
+    for _ in range(7):
+        scheduler.beats()
+        order += [(one["task_id"], one["try_number"]) for one in kept]
+        end(scheduler, kept)
+        kept.clear()
+        clock.advance(timedelta(seconds=1))
+    first = [("tried", 1), ("w5", 1), ("tried", 2), ("w3", 1), ("w2", 1), ("tried", 3), ("tried", 4)]
+    assert order == first
