@@ -38,11 +38,11 @@ _LONGEST_LINE: Final = 4 * 1024 * 1024
 
 
 class _Ended(Exception):
-    """The process gave no answer; ``reason`` says why."""
+    """The process gave no answer; ``reason`` says why, ``died`` that it ended by itself or by somebody's hand."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, *, died: bool = False) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.died = reason, died
 
 
 class TimetableProcess:
@@ -87,7 +87,7 @@ class TimetableProcess:
             until = time.monotonic() + self._answer_seconds
             return self._receive(until, f"gave no answer in {self._answer_seconds:g} s")
         except OSError as error:
-            raise _Ended(f"its process ended ({error})") from error
+            raise _Ended(f"its process ended ({error})", died=True) from error
 
     def close(self) -> None:
         """End the process and all that it started."""
@@ -108,7 +108,7 @@ class TimetableProcess:
             except TimeoutError:
                 raise _Ended(reason) from None
             if not received:
-                raise _Ended("its process ended")
+                raise _Ended("its process ended", died=True)
             self._read += received
         line, _, rest = bytes(self._read).partition(b"\n")
         self._read = bytearray(rest)
@@ -169,6 +169,7 @@ class Evaluator:
             one.close()
 
     def _ask(self, key: tuple[str, str, bool], asked: Mapping[str, Json]) -> Json:
+        died_before = False
         while True:
             process = self._process(key)
             with process.lock:
@@ -176,9 +177,13 @@ class Evaluator:
                     continue
                 try:
                     message = process.ask(asked)
-                except BaseException:
+                except _Ended as ended:
                     self._end(key, process)
-                    raise
+                    if not ended.died or died_before:
+                        raise
+                    # It may have been killed for no fault of the timetable: once more, in a fresh one.
+                    died_before = True
+                    continue
                 if "stale" not in message and "unloaded" not in message:
                     return message
                 self._end(key, process)

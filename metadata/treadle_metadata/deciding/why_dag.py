@@ -88,7 +88,8 @@ def next_run(dag: DagFacts, now: datetime) -> Explanation:
     if not dag.has_schedule:
         sentence = f"DAG {dag.dag_id!r} has no schedule, it runs when triggered: treadle dags trigger {dag.dag_id}"
         return Explanation(Reason.NO_SCHEDULE, sentence, Blocker(Kind.DAG, dag.dag_id))
-    if dag.next_run_at is None:
+    if dag.next_run_at is None or dag.schedule_warning is not None:
+        # A schedule that failed is asked again in its time, but that says nothing of what is wrong.
         return _ended(dag, now)
     if dag.next_run_at > now:
         return _to_come(dag, dag.next_run_at, now)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -132,6 +134,16 @@ def test_one_that_hangs_is_apart_from_the_others_of_its_file_from_then_on(evalua
     with pytest.raises(InvalidSchedule, match="gave no answer in 1 s"):
         evaluator(_custom("bad", "Hangs"), hanging)
     assert set(evaluator.pids()) == second, "the others' process was ended with it"
+
+
+def test_a_process_that_is_killed_is_replaced_at_once(evaluator: Evaluator, folder: Any) -> None:
+    folder.write("hours")
+    question = {"ask": "manual", "run_after": "2026-01-15T12:00:00+00:00"}
+    assert evaluator(_custom("hours"), question)
+    (first,) = evaluator.pids()
+    os.kill(first, signal.SIGKILL)
+    assert evaluator(_custom("hours"), question)
+    assert evaluator.pids() != [first]
 
 
 def test_the_process_of_a_timetable_finds_no_credential(
