@@ -17,6 +17,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from treadle.document import DagDocument
+from treadle.partition_keys import partition_of
 from treadle.timetables.base import DagRunInfo, DataInterval, TimeRestriction
 from treadle.timetables.factory import from_document
 from treadle_metadata.clearing import Selection, clear
@@ -98,7 +99,7 @@ def create(
     again = [existing[one.logical_date] for one in planned if one.action == "rerun"]
     made = [info for info, one in zip(infos, planned, strict=True) if one.action == "create"]
     backfill_id = _insert(connection, facts)
-    new = [_row(dag, info, backfill_id, conf, user) for info in made]
+    new = [_row(dag, document, info, backfill_id, conf, user) for info in made]
     runs.insert_runs(connection, new, month=month_of(now), now=now)
     _rerun(connection, dag_id, again, backfill_id, latest, default_latest, now)
     notify(connection, WAKE, RUNS)
@@ -193,7 +194,12 @@ def _insert(connection: Connection, facts: Mapping[str, Any]) -> int:
 
 
 def _row(
-    dag: Mapping[str, Any], info: DagRunInfo, backfill_id: int, conf: Mapping[str, Any] | None, user: str | None
+    dag: Mapping[str, Any],
+    document: DagDocument,
+    info: DagRunInfo,
+    backfill_id: int,
+    conf: Mapping[str, Any] | None,
+    user: str | None,
 ) -> dict[str, Any]:
     return {
         "dag_id": dag["dag_id"],
@@ -208,6 +214,7 @@ def _row(
         "triggered_by": "backfill",
         "triggering_user": user,
         "backfill_id": backfill_id,
+        **partition_of(document.schedule, info.logical_date),
     }
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from treadle import document as documents
 from treadle.document import DagDocument
+from treadle.partition_keys import partition_of
 from treadle.timetables.base import DataInterval
 from treadle.timetables.factory import from_document
 from treadle_metadata.connection import RUNS, WAKE, notify
@@ -70,8 +71,10 @@ def trigger_run(
         "triggered_by": triggered_by,
         "triggering_user": user,
         "note": note,
-        "partition_key": checked_partition_key(partition_key),
+        **partition_of(document.schedule, logical_date),
     }
+    if partition_key is not None:
+        new["partition_key"] = checked_partition_key(partition_key)
     return _made(connection, new, now)
 
 
@@ -142,13 +145,13 @@ def lock_run(connection: Connection, dag_id: str, run_id: str) -> Mapping[str, A
     return found[0] if found else find_run(connection, dag_id, run_id)
 
 
-def checked_partition_key(key: str | None) -> str | None:
+def checked_partition_key(key: str) -> str:
     """Return a partition key that can be stored.
 
     Raises:
         InvalidRequestError: it is empty, longer than 250 characters or holds a NUL character.
     """
-    if key is not None and (not key or len(key) > 250 or "\0" in key):
+    if not key or len(key) > 250 or "\0" in key:
         raise InvalidRequestError(f"partition key {shown(key)} cannot be used: expected 1 to 250 characters, no NUL")
     return key
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -16,7 +15,6 @@ from treadle.asset_conditions import is_met, parts_of
 from treadle.document import ScheduleDocument
 from treadle.partition_documents import loads
 from treadle.partitions import MOST_KEYS
-from treadle.timetables.zone_offsets import zone_offsets
 from treadle_metadata.assets.partitions import Gathered, QueuedEvent, gathered, put_under_keys, take_new
 from treadle_metadata.planning import warn
 
@@ -66,11 +64,3 @@ def is_complete(schedule: ScheduleDocument, key: str, found: Gathered) -> bool:
         part for part in parts_of(schedule.condition) if mappers.of(part).is_complete(key, found.get(part, frozenset()))
     }
     return is_met(schedule.condition, updated)
-
-
-def partition_of(schedule: ScheduleDocument, time: datetime) -> dict[str, Any]:
-    """Return the columns of a scheduled run of ``time`` that tell its partition; none if its schedule has no keys."""
-    if not schedule.partition_key_format:
-        return {}
-    local = time.astimezone(zone_offsets(schedule.timezone).zone)
-    return {"partition_key": local.strftime(schedule.partition_key_format), "partition_date": time}

@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from treadle.partition_keys import partition_of
 from treadle.timetables.base import DagRunInfo, DataInterval
 from treadle.timetables.factory import from_document
 from treadle.timetables.planning import GRACE, Plan, Situation
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.schedules import planned
 from treadle_metadata.settings import Settings
-from treadle_scheduler.partitioned import partition_of
 
 ASK_AGAIN: Final = timedelta(minutes=1)
 """When a custom timetable that failed is asked again: what it reads may have been mended."""

@@ -6,6 +6,7 @@ Pure. The scheduler decides by it, and "why is it not running?" explains by it, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import Any
 
 from treadle.document import AssetCondition, AssetKey
 
@@ -51,7 +52,7 @@ def _words(condition: AssetCondition, *, outermost: bool = False) -> str:
     return joined if outermost else f"({joined})"
 
 
-def expression(condition: AssetCondition) -> object:
+def expression(condition: AssetCondition) -> dict[str, Any]:
     """Return the JSON form that Airflow's API shows as ``asset_expression``."""
     if condition.inner:
         return {condition.kind: [expression(one) for one in condition.inner]}

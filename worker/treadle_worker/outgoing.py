@@ -54,6 +54,5 @@ class Outgoing:
                 self._send_finishes(reports[half:])
                 return
             failure = error_of("protocol", "ResultTooLarge", f"the result of the attempt cannot be sent: {error}")
-            self._send_finishes(
-                [{**reports[0], "outcome": "failed", "error": failure, "xcoms": [], "rendered_fields": None}]
-            )
+            failed: FinishReport = {**reports[0], "outcome": "failed", "error": failure, "rendered_fields": None}
+            self._send_finishes([{**failed, "xcoms": [], "asset_events": []}])

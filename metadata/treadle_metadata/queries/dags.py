@@ -19,9 +19,13 @@ from treadle_metadata.states import RunState
 _SELECT: Final[LiteralString] = """
     dag.*, version.number AS version_number, coalesce(version.document #>> '{schedule,kind}', 'none') AS schedule_kind,
     version.document @? '$.tasks[*] ? (exists(@.max_active_tis_per_dag) || exists(@.max_active_tis_per_dagrun))'
-        AS has_task_limits
+        AS has_task_limits,
+    (version.document -> 'schedule') ?| ARRAY['partitions', 'partition_key_format'] AS is_partitioned
 """
 _SOURCE: Final[LiteralString] = "dag LEFT JOIN dag_version AS version ON version.id = dag.version_id"
+
+_REFERENCES: Final[LiteralString] = "SELECT FROM asset_reference AS reference WHERE reference.dag_id = dag.dag_id"
+_HAS_ASSET_SCHEDULE: Final[LiteralString] = f"EXISTS ({_REFERENCES} AND reference.role = 'schedule')"
 
 _SORTS: Final = {
     "dag_id": SortKey("dag.dag_id", "text"),
@@ -47,6 +51,9 @@ class DagFilter:
     dag_id_prefix: str | None = None
     display_name_pattern: str | None = None
     last_run_state: str | None = None
+    has_asset_schedule: bool | None = None
+    asset_pattern: str | None = None
+    """Part of the name of an asset that the DAG's schedule or one of its tasks names."""
 
 
 def get_dag(connection: Connection, dag_id: str) -> dict[str, Any]:
@@ -116,6 +123,12 @@ def _conditions(wanted: DagFilter) -> Conditions:
     conditions.pattern("dag.dag_id", "dag_id_pattern", wanted.dag_id_pattern)
     conditions.prefix("dag.dag_id", "dag_id_prefix", wanted.dag_id_prefix)
     conditions.pattern("coalesce(dag.display_name, dag.dag_id)", "display_name", wanted.display_name_pattern)
+    if wanted.has_asset_schedule is not None:
+        conditions.add(f"{'' if wanted.has_asset_schedule else 'NOT '}{_HAS_ASSET_SCHEDULE}")
+    if wanted.asset_pattern and wanted.asset_pattern != "~":
+        names = Conditions()
+        names.pattern("reference.name", "asset_pattern", wanted.asset_pattern)
+        conditions.add(f"EXISTS ({_REFERENCES} AND {names.parts[0]})", **names.parameters)
     if wanted.last_run_state is not None:
         conditions.states(
             "(SELECT newest.state FROM dag_run AS newest WHERE newest.dag_id = dag.dag_id"

@@ -13,6 +13,7 @@ from treadle.document import AssetCondition, AssetDocument, DagDocument, Schedul
 from treadle_metadata.assets.emitting import NewEvent, emit
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
+from treadle_metadata.deletion import delete_dag, delete_run
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import rows
 from treadle_scheduler.duties.create_asset_runs import create_asset_runs
@@ -99,6 +100,35 @@ def test_a_task_that_does_not_succeed_has_updated_nothing(scheduler: TestSchedul
     scheduler.trigger("producer")
     scheduler.beats()
     assert scheduler.run_states("consumer") == {}
+
+
+def test_a_report_with_an_update_that_cannot_be_stored_stores_nothing_of_itself(
+    scheduler: TestScheduler, database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    events: list[dict[str, Any]] = [{"name": "a" * 1501, "extra": {}, "aliases": [], "partition_key": None}]
+    scheduler.executor.outcome = lambda _: {"outcome": "success", "asset_events": events}
+    scheduler.install(a_dag("producer", TaskDocument("load")))
+    run_id = scheduler.trigger("producer")
+    scheduler.beats()
+    assert "name must be a text of 1 to 1500 characters" in caplog.text
+    assert scheduler.task_states(run_id) == {"load": "queued"}
+    with database.begin() as connection:
+        assert rows(connection, "SELECT FROM asset") == rows(connection, "SELECT FROM asset_event") == []
+
+
+def test_what_is_deleted_takes_its_events_places_along(scheduler: TestScheduler) -> None:
+    scheduler.install(consumer("consumer", every(A, B)))
+    tell(scheduler, "a", "b")
+    scheduler.beats()
+    tell(scheduler, "a")
+    (run_id,) = scheduler.run_states("consumer")
+    with scheduler.database.begin() as connection:
+        delete_run(connection, "consumer", run_id, now=scheduler.clock.now())
+        assert rows(connection, "SELECT FROM dag_run_asset_event") == []
+        delete_dag(connection, "consumer")
+        assert rows(connection, "SELECT FROM asset_run_queue") == []
+        assert rows(connection, "SELECT FROM asset_reference") == []
+        assert len(rows(connection, "SELECT FROM asset_event")) == 3
 
 
 def test_all_waits_for_an_event_of_each_since_the_last_run(scheduler: TestScheduler) -> None:

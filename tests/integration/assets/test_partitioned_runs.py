@@ -21,6 +21,7 @@ from treadle import (
     WeekWindow,
 )
 from treadle.document import TaskDocument
+from treadle_metadata import backfills
 from treadle_metadata.assets.emitting import NewEvent, emit
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
@@ -136,3 +137,17 @@ def test_the_clock_makes_runs_that_each_have_a_partition_in_the_schedules_zone(
     assert made(scheduler) == [("2026-01-06", 0)]
     with scheduler.database.begin() as connection:
         assert rows(connection, "SELECT partition_date FROM dag_run") == [{"partition_date": midnight}]
+
+
+def test_backfills_and_runs_by_hand_of_a_clock_have_the_partitions_of_their_dates(
+    scheduler: TestScheduler, clock: ManualClock
+) -> None:
+    clock.set(datetime(2026, 1, 10, tzinfo=UTC))
+    install(scheduler, CronPartitionTimetable("0 0 * * *", timezone="UTC", key_format=DAY))
+    first, last = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
+    with scheduler.database.begin() as connection:
+        backfills.create(connection, "consumer", first, last, now=clock.now())
+    scheduler.trigger("consumer", logical_date=datetime(2026, 1, 3, tzinfo=UTC))
+    scheduler.trigger("consumer", logical_date=datetime(2026, 1, 4, tzinfo=UTC), partition_key="of my own")
+    scheduler.trigger("consumer")
+    assert [key for key, _ in made(scheduler)] == ["2026-01-01", "2026-01-02", "2026-01-03", "of my own", None]

@@ -135,6 +135,20 @@ def test_an_asset_is_made_afresh_by_the_one_dag_that_makes_it(admin: Client, sch
     assert "another, producer" in several.json()["detail"]
 
 
+def test_dags_are_found_by_their_assets_and_tell_their_condition(admin: Client, scheduler: TestScheduler) -> None:
+    def ids(query: str) -> list[str]:
+        return [one["dag_id"] for one in admin.get(f"/api/v2/dags?{query}").json()["dags"]]
+
+    assert ids("has_asset_schedule=true") == ["consumer"]
+    assert ids("has_asset_schedule=false") == ["producer", "reader"]
+    assert ids("asset_dependency=order") == ["consumer", "producer", "reader"]
+    assert ids("asset_dependency=customers") == ["consumer"]
+    details = admin.get("/api/v2/dags/consumer/details").json()
+    assert details["asset_expression"] == {"all": [{"asset": {"name": "orders"}}, {"asset": {"name": "customers"}}]}
+    assert details["timetable_partitioned"] is False
+    assert admin.get("/api/v2/dags/producer/details").json()["asset_expression"] is None
+
+
 def test_aliases_are_listed(admin: Client, scheduler: TestScheduler) -> None:
     (alias,) = admin.get(f"{ASSETS}/aliases").json()["asset_aliases"]
     assert (alias["name"], alias["group"]) == ("files", "asset")

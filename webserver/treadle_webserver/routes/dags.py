@@ -46,6 +46,8 @@ class DagQuery(PageQuery):
     paused: bool | None = None
     has_import_errors: bool | None = None
     last_dag_run_state: RunStateName | None = None
+    has_asset_schedule: bool | None = None
+    asset_dependency: Text = None
 
     @property
     def wanted(self) -> queries.DagFilter:
@@ -61,6 +63,8 @@ class DagQuery(PageQuery):
             dag_id_prefix=self.dag_id_prefix_pattern,
             display_name_pattern=self.dag_display_name_pattern,
             last_run_state=self.last_dag_run_state,
+            has_asset_schedule=self.has_asset_schedule,
+            asset_pattern=self.asset_dependency,
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from treadle.asset_conditions import expression
 from treadle.document import DagDocument, ParamDocument
 from treadle.timetables.base import catchup_words
 from treadle_metadata.settings import Settings
@@ -168,7 +169,7 @@ def dag_shape(row: Mapping[str, Any], settings: Settings) -> DagShape:
         "description": row["description"],
         "timetable_summary": row["schedule_summary"],
         "timetable_description": row["schedule_summary"],
-        "timetable_partitioned": False,
+        "timetable_partitioned": bool(row["is_partitioned"]),
         "timetable_periodic": periodic,
         "tags": [{"name": tag, "dag_id": row["dag_id"], "dag_display_name": name} for tag in row["tags"]],
         "max_active_tasks": row["max_active_tasks"] or settings.max_active_tasks_per_dag,
@@ -199,7 +200,7 @@ def details_shape(
         "catchup_policy": catchup_words(document.catchup),
         "overlap_policy": document.overlap,
         "dag_run_timeout": None if timeout is None else timedelta(seconds=timeout),
-        "asset_expression": None,
+        "asset_expression": None if document.schedule.condition is None else expression(document.schedule.condition),
         "doc_md": document.doc_md,
         "start_date": document.start_date,
         "end_date": document.end_date,

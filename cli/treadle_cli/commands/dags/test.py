@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -17,6 +18,9 @@ from treadle_cli.dag_files import file_option, find_dag
 from treadle_cli.output import Listing, output_option, say, show, show_record
 from treadle_cli.testing import cells, output_of_tasks, result_rows, source_options
 from treadle_cli.typed import parsed_object
+
+if TYPE_CHECKING:
+    from treadle.runtime.asset_events import AssetEvent
 
 _COLUMNS: Final = ("task_id", "map_index", "state", "tries", "seconds", "result", "other_xcoms", "message")
 
@@ -34,6 +38,7 @@ _COLUMNS: Final = ("task_id", "map_index", "state", "tries", "seconds", "result"
 @click.option("-c", "--conf", help="The run's params, as a JSON object.")
 @file_option
 @source_options
+@click.option("--partition-key", help="The part of the data that the run is for.")
 @click.option("--mark-success-pattern", help="Tasks whose id this regular expression finds succeed without being run.")
 @output_option
 @click.pass_context
@@ -45,6 +50,7 @@ def test(
     file: Path | None,
     conn_file: str | None,
     variable_file: str | None,
+    partition_key: str | None,
     mark_success_pattern: str | None,
     output: str | None,
 ) -> None:
@@ -62,6 +68,7 @@ def test(
             conn_file_path=conn_file,
             variable_file_path=variable_file,
             mark_success_pattern=mark_success_pattern,
+            partition_key=partition_key,
         )
     _show(result, output)
     ctx.exit(0 if result.state == "success" else 1)
@@ -71,12 +78,29 @@ def _show(result: DagTestResult, output: str | None) -> None:
     rows = result_rows(result.tasks)
     if output in ("json", "yaml"):
         facts = {"dag_id": result.dag_id, "run_id": result.run_id, "state": result.state}
-        show_record(facts | {"tasks": rows}, output)
+        show_record(facts | {"tasks": rows, "asset_events": [_event(one) for one in result.asset_events]}, output)
         return
     columns = [name for name in _COLUMNS if name not in _useless(rows)]
     titles = {"task_id": "task", "map_index": "index", "other_xcoms": "other XComs"}
     show(Listing(tuple(columns), [cells(row) for row in rows], "The DAG has no tasks.", titles), output)
+    for event in result.asset_events:
+        key = f" [{event.partition_key}]" if event.partition_key else ""
+        said = f": {json.dumps(event.extra)}" if event.extra else ""
+        say(f"Asset {event.asset.name}{key} updated by {event.source_task_id}{said}")
     say(f"Run {result.run_id}: {result.state}")
+
+
+def _event(event: AssetEvent) -> dict[str, Any]:
+    """Return an event that a server would have stored."""
+    return {
+        "asset": event.asset.name,
+        "uri": event.uri,
+        "task_id": event.source_task_id,
+        "map_index": event.source_map_index,
+        "partition_key": event.partition_key,
+        "aliases": list(event.aliases),
+        "extra": event.extra,
+    }
 
 
 def _useless(rows: list[dict[str, object]]) -> set[str]:
