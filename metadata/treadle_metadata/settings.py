@@ -49,6 +49,12 @@ class Settings:
     executor_parallelism: str = field(
         default="", metadata={"help": "Most attempts at once on single executors: local=8, kubernetes=100."}
     )
+    broker_url: str = field(
+        default="", metadata=SECRET | {"help": "Celery's broker, such as redis://127.0.0.1:6379/0."}
+    )
+    execution_url: str = field(
+        default="", metadata={"help": "Web server that worker machines report to, such as http://127.0.0.1:8080."}
+    )
     tasks_per_child: int = field(
         default=1, metadata={"help": "Attempts of one DAG version that a task child may run in turn."}
     )

@@ -99,6 +99,7 @@ dag_version_code = Table(
     Column("version_id", BigInteger, ForeignKey("dag_version.id"), primary_key=True),
     Column("hash", Text, ForeignKey("dag_code.hash"), primary_key=True),
     moment("since", required=True),
+    Index("dag_version_code_of_code", "hash"),
 )
 
 dag_file = Table(

@@ -61,6 +61,10 @@ dag_run = Table(
     CheckConstraint("(ended_at IS NOT NULL) = (state IN ('success', 'failed'))", name="ended_when_finished"),
     Index("dag_run_to_start", "dag_id", "run_after", "id", postgresql_where=text("state = 'queued'")),
     Index("dag_run_unfinished", "dag_id", "state", postgresql_where=text("state IN ('queued', 'running')")),
+    # Tells the beat which partitions have something to do, however many there are.
+    Index("dag_run_unfinished_months", "month", postgresql_where=text("state IN ('queued', 'running')")),
+    # For the check of the foreign key when a version is deleted (case B9).
+    Index("dag_run_of_version", "version_id"),
     Index("dag_run_unfinished_of_backfill", "backfill_id", postgresql_where=text("backfill_id IS NOT NULL")),
     Index("dag_run_newest_of_dag", "dag_id", text("run_after DESC"), text("id DESC")),
     Index("dag_run_of_partition", "dag_id", "partition_key", postgresql_where=text("partition_key IS NOT NULL")),
