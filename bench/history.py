@@ -2,7 +2,7 @@
 
 ``python -m bench history``: two installations side by side; one is given 16 million finished task instances of a
 million runs in monthly partitions. They are measured in turn, first both empty (the control, which shows the noise),
-then with the past in one of them. Ratios are of medians: above 1 the past costs something.
+then with the past in one of them. Ratios are medians over neighbouring measurements: above 1 the past costs something.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from statistics import median
 
 from bench import loading, processes
 from bench.installation import Installation, installed, wait_for
-from bench.report import progress, quantile, report
+from bench.report import progress, report
 from treadle_metadata import pausing
+from treadle_metadata.identifiers import month_of
 
 SOURCE = """
 from treadle import DAG, chain, task
@@ -38,6 +40,8 @@ with DAG("ticks", schedule=CronTriggerTimetable("* * * * * *", timezone="UTC"), 
 """
 DAGS = ("chain", "wide", "ticks")
 OTHERS = tuple(f"old_{number}" for number in range(97))
+
+HANDOFFS_PER_ROUND = 4
 
 Samples = dict[str, list[float]]
 
@@ -67,53 +71,52 @@ def main(options: list[str]) -> None:
 
 
 def compare(empty: Installation, full: Installation, chosen: argparse.Namespace) -> tuple[Samples, Samples]:
-    """Measure both in turn; the first round warms and does not count."""
+    """Measure both in turn, one thing at a time; the first round warms and does not count."""
     found: tuple[Samples, Samples] = (defaultdict(list), defaultdict(list))
+    measures: list[Callable[[Installation], Mapping[str, float]]] = [_handoff] * HANDOFFS_PER_ROUND
+    measures += [lambda one: _throughput(one, chosen.wide), lambda one: _lag(one, chosen.ticks)]
     for number in range(chosen.rounds + 1):
-        pairs = list(zip((empty, full), found, strict=True))
-        for installation, samples in reversed(pairs) if number % 2 else pairs:
-            measured = measure(installation, chosen)
-            if number:
-                for name, values in measured.items():
-                    samples[name] += values
+        for position, measure in enumerate(measures):
+            pairs = list(zip((empty, full), found, strict=True))
+            for installation, samples in pairs if (number + position) % 2 else reversed(pairs):
+                for name, value in measure(installation).items():
+                    if number:
+                        samples[name].append(value)
     return found
 
 
-def measure(installation: Installation, chosen: argparse.Namespace) -> Mapping[str, Sequence[float]]:
-    """Return one round's samples of one installation."""
-    chain = _run(installation, "chain")
-    began, cpu = time.perf_counter(), _cpu(installation)
-    _run(installation, "wide")
-    seconds, used = time.perf_counter() - began, _cpu(installation) - cpu
-    lags = _ticks(installation, chosen.ticks)
-    gaps = installation.select(
-        """
-        SELECT extract(epoch FROM started_at - lag(ended_at) OVER (ORDER BY started_at)) * 1000 AS ms
-        FROM task_instance WHERE dag_run_id = %(run)s AND month = (SELECT month FROM dag_run WHERE id = %(run)s)
-        """,
-        run=chain,
-    )
-    return {
-        "handoff_ms": [float(gap["ms"]) for gap in gaps if gap["ms"] is not None],
-        "lag_ms": lags,
-        "task_ms": [seconds * 1000 / chosen.wide],
-        "task_cpu_ms": [used * 1000 / chosen.wide],
-    }
-
-
 def ratios(samples: tuple[Samples, Samples], prefix: str) -> dict[str, float]:
-    """Return the medians of both and the ratio of the second to the first."""
+    """Return the medians of both, and the median of the ratios of what was measured one right after the other."""
     figures: dict[str, float] = {}
     for name in samples[0]:
-        empty, full = (quantile(one[name], 0.5) for one in samples)
-        figures[f"{prefix}{name.removesuffix('_ms')}_ratio"] = full / empty
-        figures |= {
-            f"{prefix}{name.removesuffix('ms')}empty_ms": empty,
-            f"{prefix}{name.removesuffix('ms')}full_ms": full,
-        }
+        pairs = list(zip(samples[0][name], samples[1][name], strict=True))
+        figures[f"{prefix}{name.removesuffix('_ms')}_ratio"] = median(full / empty for empty, full in pairs)
+        for one, which in zip(samples, ("empty", "full"), strict=True):
+            figures[f"{prefix}{name.removesuffix('ms')}{which}_ms"] = median(one[name])
     for name, value in figures.items():
         progress(f"{name:30} {value:.3f}")
     return figures
+
+
+def _handoff(installation: Installation) -> Mapping[str, float]:
+    """Return the median gap between the tasks of one chain."""
+    gaps = installation.select(
+        """
+        SELECT extract(epoch FROM started_at - lag(ended_at) OVER (ORDER BY started_at)) * 1000 AS ms
+        FROM task_instance WHERE dag_run_id = %(run)s AND month = %(month)s
+        """,
+        run=_run(installation, "chain"),
+        month=month_of(datetime.now(UTC)),
+    )
+    return {"handoff_ms": median(float(gap["ms"]) for gap in gaps if gap["ms"] is not None)}
+
+
+def _throughput(installation: Installation, tasks: int) -> Mapping[str, float]:
+    """Return the time and the CPU of everything, per task of a wide run."""
+    began, cpu = time.perf_counter(), _cpu(installation)
+    _run(installation, "wide")
+    seconds = time.perf_counter() - began
+    return {"task_ms": seconds * 1000 / tasks, "task_cpu_ms": (_cpu(installation) - cpu) * 1000 / tasks}
 
 
 def _prepare(installation: Installation) -> None:
@@ -135,25 +138,27 @@ def _run(installation: Installation, dag_id: str) -> int:
     return run
 
 
-def _ticks(installation: Installation, seconds: float) -> list[float]:
-    """Let the every-second schedule run for a while; return how late each of its tasks started."""
+def _lag(installation: Installation, seconds: float) -> Mapping[str, float]:
+    """Let the every-second schedule run for a while; return the median of how late its tasks started (case B1)."""
     since = datetime.now(UTC)
     _pause(installation, paused=False)
     time.sleep(seconds)
     _pause(installation, paused=True)
-    running = "SELECT FROM dag_run WHERE state = 'running'"
-    wait_for(lambda: not installation.select(running), 30, interval=0.05)
-    # A run that was made but not started before the pause starts with the next round and is not counted there.
+    # A run that was under way at the pause goes on in the next round, and is not counted there.
+    running = "SELECT FROM task_instance WHERE state IN ('queued', 'running') AND month = %(month)s"
+    wait_for(lambda: not installation.select(running, month=month_of(since)), 30, interval=0.05)
     lags = installation.select(
         """
         SELECT extract(epoch FROM instance.started_at - run.run_after) * 1000 AS ms
         FROM dag_run AS run JOIN task_instance AS instance
              ON instance.dag_run_id = run.id AND instance.month = run.month
         WHERE run.dag_id = 'ticks' AND run.run_after >= %(since)s AND run.state = 'success'
+          AND instance.month = %(month)s
         """,
         since=since,
+        month=month_of(since),
     )
-    return [float(one["ms"]) for one in lags]
+    return {"lag_ms": median(float(one["ms"]) for one in lags)}
 
 
 def _cpu(installation: Installation) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -16,8 +18,8 @@ from treadle_cli import edge
 from treadle_cli.clicks import Group
 from treadle_cli.database import database_url, in_database, opened, place
 from treadle_cli.errors import CliError
-from treadle_cli.output import output_option, say, show_record
-from treadle_metadata import embedded_postgres, migration
+from treadle_cli.output import Listing, counted, output_option, say, show, show_record
+from treadle_metadata import audit, embedded_postgres, migration, retention
 from treadle_metadata.statements import tuples
 
 RETRY_SECONDS: Final = 0.25
@@ -69,6 +71,71 @@ def shell(arguments: tuple[str, ...]) -> None:
     without, password = _without_password(url)
     environment = os.environ | ({"PGPASSWORD": password} if password else {})
     os.execve(program, ["psql", without, *arguments], environment)
+
+
+@db.command(
+    examples=("treadle db clean --before 2026-01-01 --dry-run", "treadle db clean --before 2026-01-01 --logs --yes")
+)
+@click.option("--before", type=edge.Moment(), required=True, help="What is older goes; a bare date is midnight UTC.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would go.")
+@click.option("--logs", is_flag=True, help="Delete the logs of the runs on this machine, too.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@output_option
+def clean(before: datetime, dry_run: bool, logs: bool, yes: bool, output: str | None) -> None:
+    """Delete the history of finished runs that were made and ended before a date.
+
+    Runs go with their task instances, attempts and XComs; where all runs of a month are old, its partitions are
+    dropped, audit log included. Runs that are not finished stay. It may run while schedulers do, and be cut off: the
+    next call goes on.
+    """
+    instant = edge.localised(before, "UTC") or before
+    if instant > edge.now():
+        raise click.UsageError(f"--before {instant:%Y-%m-%d %H:%M} lies ahead: it must be a date of the past")
+    with opened() as database:
+        old = database.run(lambda connection: retention.plan(connection, instant))
+        show(_what_goes(old), output)
+        number = sum(len(one.run_ids) for one in old)
+        if dry_run or not old:
+            return
+        edge.confirm(f"Delete {counted(number, 'run')} for good?", yes=yes)
+        root = edge.settings().path("logs_folder") if logs else None
+        gone = 0
+        for one, runs in retention.clean(
+            database, old, instant, now=edge.now(), forgotten=lambda names: _forget_logs(root, names)
+        ):
+            gone += runs
+            say(f"{one.month:%Y-%m}: {counted(runs, 'run')} deleted{', partitions dropped' if one.whole else ''}.")
+        detail = {"before": instant.isoformat(), "runs": gone}
+        database.run(
+            lambda connection: audit.record(
+                connection, actor=edge.actor(), event="clean_history", now=edge.now(), detail=detail
+            )
+        )
+
+
+def _what_goes(old: Sequence[retention.OldMonth]) -> Listing:
+    rows = [
+        {
+            "month": f"{one.month:%Y-%m}",
+            "runs": len(one.run_ids),
+            "kept_runs": one.kept_runs,
+            "how": "drop partitions" if one.whole else "delete runs",
+            "rows_in_month": one.rows,
+            "mb_in_month": round(one.bytes / 1e6, 1),
+        }
+        for one in old
+    ]
+    return Listing(tuple(rows[0]) if rows else (), rows, empty="Nothing is that old.")
+
+
+def _forget_logs(root: Path | None, names: Sequence[tuple[str, str]]) -> None:
+    """Delete the log folders of runs, ids of which are safe as names of folders, but not proof against links."""
+    if root is None:
+        return
+    for dag_id, run_id in names:
+        folder = root / dag_id / run_id
+        if folder.resolve().parent.parent == root.resolve():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _checked(connection: Connection) -> dict[str, Any]:
