@@ -22,8 +22,8 @@ from treadle_metadata.deciding.snapshot import CODES, EVERY, SUCCESS, Snapshot, 
 from treadle_metadata.planning import changed_states, instance_states
 from treadle_metadata.transitions import runs
 
-MOST: Final = 2_000_000
-"""Tasks and instances that are remembered, of all runs together: some 200 MB."""
+MOST: Final = 500_000
+"""Tasks and instances that are remembered, of all runs together: 100 MB at most, a tenth of that where they are mapped."""
 
 Changed = Mapping[int, frozenset[int] | None]
 """By run, the ids of the instances that changed; None: anything may have."""
