@@ -62,7 +62,7 @@ def advance(
     changed = {**changed, **{run["id"]: None for run in open_runs if run["ending"]}}
     updates = context.memory.look_at(connection, open_runs, graphs, changed, month=month)
     held = held_by_past(connection, open_runs, graphs)
-    decided = [_decide(run, updates, held) for run in open_runs]
+    decided = [_decide(context, run, updates, held) for run in open_runs]
     _write_moves(connection, decided, month, now)
     decided = _expand(connection, context, decided, held, month, now)
     _end(connection, context, decided, month, now)
@@ -71,10 +71,12 @@ def advance(
     return len(woken) - len(open_runs) + sum(one.what.finish is not None for one in decided)
 
 
-def _decide(run: Mapping[str, Any], updates: Updates, held: Held) -> Decided:
+def _decide(context: Context, run: Mapping[str, Any], updates: Updates, held: Held) -> Decided:
     snapshot, changes = updates[run["id"]]
     ending = RunState(run["ending"]) if run["ending"] else None
-    return Decided(run, snapshot, decide(snapshot, changes, held.get(run["id"], frozenset()), ending=ending))
+    with context.costs.of(snapshot.graph.dag_id):
+        what = decide(snapshot, changes, held.get(run["id"], frozenset()), ending=ending)
+    return Decided(run, snapshot, what)
 
 
 def _write_moves(connection: Connection, decided: Sequence[Decided], month: date, now: datetime) -> None:
@@ -110,7 +112,7 @@ def _expand(
         updates = context.memory.read(connection, {one.run["id"]: one.snapshot.graph for one in left}, month)
         for run, (snapshot, _) in updates.items():
             snapshot.verified |= verified[run]
-        again = [_decide(one.run, updates, held) for one in left]
+        again = [_decide(context, one.run, updates, held) for one in left]
         _write_moves(connection, again, month, now)
         last |= {one.run["id"]: one for one in again}
         left = [one for one in again if one.what.expand or one.what.expand_groups]
@@ -123,7 +125,8 @@ def _end(connection: Connection, context: Context, decided: Sequence[Decided], m
     for one in decided:
         if one.what.give_up:
             teardowns = [node.task.task_id for node in one.snapshot.graph.nodes if node.task.is_teardown]
-            stop_tasks(connection, [one.run["id"]], TaskState.FAILED, sparing=teardowns, month=month, now=now)
+            run, told = one.run["id"], "another task of its run failed, and the DAG has fail_fast"
+            stop_tasks(connection, [run], TaskState.FAILED, sparing=teardowns, month=month, now=now, told=told)
         if one.what.finish is not None:
             ended.setdefault((one.what.finish, one.run["ending_reason"]), []).append(one.run["id"])
         if one.what.give_up or one.what.finish is not None:

@@ -20,6 +20,7 @@ from treadle_scheduler.duties.queue_tasks import queue_tasks
 from treadle_scheduler.duties.rescue_lost import rescue_lost
 from treadle_scheduler.duties.run_callbacks import run_callbacks
 from treadle_scheduler.duties.start_runs import start_runs
+from treadle_scheduler.duties.tell_costs import tell_costs
 from treadle_scheduler.waking import Scope
 
 BEAT: Sequence[Duty] = (
@@ -35,6 +36,7 @@ BEAT: Sequence[Duty] = (
     hand_over,
     rescue_lost,
     complete_backfills,
+    tell_costs,
 )
 
 WOKEN_BY: dict[Duty, Scope] = {

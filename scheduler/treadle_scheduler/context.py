@@ -13,6 +13,7 @@ from treadle_metadata.connection import Database
 from treadle_metadata.deciding.graph import GraphCache
 from treadle_metadata.deciding.turns import Turns
 from treadle_metadata.settings import Settings
+from treadle_scheduler.costs import Costs
 from treadle_scheduler.custom_timetables import CustomTimetables
 from treadle_scheduler.memory import Memory
 from treadle_scheduler.quarantine import Quarantine
@@ -28,6 +29,8 @@ class Context:
     settings: Settings
     executors: Mapping[str, Executor]
     graphs: GraphCache = field(default_factory=GraphCache)
+    costs: Costs = field(default_factory=Costs)
+    """What single DAGs have cost the loop lately."""
     turns: Turns = field(default_factory=Turns)
     """Which DAG had its turn last when tasks were queued."""
     custom: CustomTimetables = field(default_factory=CustomTimetables)
