@@ -6,6 +6,8 @@ crash before the commit leaves the deadline for whoever looks next.
 
 from __future__ import annotations
 
+from sqlalchemy import Connection
+
 from treadle_metadata import deadlines
 from treadle_scheduler.context import Context, Done
 
@@ -13,6 +15,9 @@ from treadle_scheduler.context import Context, Done
 def fire_deadlines(context: Context) -> Done:
     """Fire a batch of missed deadlines, and look again when the next one is due."""
     now = context.clock.now()
-    fired = context.database.run(lambda connection: deadlines.fire(connection, now=now))
-    due_at = context.database.run(deadlines.next_due)
-    return Done(fired, due_at, again=fired == deadlines.BATCH)
+
+    def act(connection: Connection) -> Done:
+        fired = deadlines.fire(connection, now=now)
+        return Done(fired, deadlines.next_due(connection), again=fired == deadlines.BATCH)
+
+    return context.database.run(act)

@@ -197,6 +197,23 @@ def test_attempts_ended_by_the_run_s_time_limit_are_told_of_by_the_server_alone(
     assert "dagrun_timeout" in found["task_failure"]["error"]["message"]
 
 
+def test_what_fail_fast_ends_is_told_of_by_the_server(scheduler: TestScheduler) -> None:
+    held = Held(scheduler)
+    tasks = [TaskDocument(name, callbacks=("failure",)) for name in ("bad", "other")]
+    scheduler.install(a_dag("d", *tasks, fail_fast=True))
+    scheduler.trigger("d")
+    scheduler.beats()
+    bad, other = sorted(held.taken, key=lambda one: one["task_id"])
+    assert held.start(bad)
+    assert held.start(other)
+    assert held.take_callbacks(bad)
+    assert held.finish(bad, outcome="failed", called_back=True)
+    scheduler.beats()
+    (told,) = [one for one in held.taken if "callback" in one]
+    assert (told["task_id"], told["callback"]["event"]) == ("other", "task_failure")
+    assert "fail_fast" in told["callback"]["facts"]["error"]["message"]
+
+
 def test_what_a_person_marks_is_told_of_by_no_callback_of_the_task(scheduler: TestScheduler) -> None:
     held = Held(scheduler)
     scheduler.install(a_dag("d", TaskDocument("a", callbacks=("failure", "success"))))
