@@ -34,17 +34,19 @@ def in_database(act: Callable[[Connection], T]) -> T:
     Raises:
         CliError: the database cannot be reached, or has no tables of this Treadle.
     """
-    with opened() as database, evaluating(edge.settings()):
+    with opened() as database:
         return database.run(act)
 
 
 @contextmanager
 def opened() -> Iterator[Database]:
     """Open the database that the settings name; errors of the database leave as one line."""
-    url = database_url(edge.settings())
+    settings = edge.settings()
+    url = database_url(settings)
     database = Database(url, pool_size=1, application_name="treadle command")
     try:
-        yield database
+        with evaluating(settings):
+            yield database
     except (DBAPIError, psycopg.Error) as error:
         raise CliError(_sentence(error, url)) from error
     finally:

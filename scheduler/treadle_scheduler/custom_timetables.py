@@ -17,6 +17,7 @@ from treadle.errors import InvalidSchedule
 from treadle.timetables.planning import Missed, Plan, Situation
 from treadle.timetables.remote import (
     Evaluator,
+    ask,
     info_of,
     interval_json,
     interval_of,
@@ -35,9 +36,12 @@ _Key = tuple[Any, ...]
 
 
 class CustomTimetables:
-    """The questions under way and the answers not yet taken, by DAG. Without ``wake`` each question is waited for."""
+    """The questions under way and the answers not yet taken, by DAG. Without ``wake`` each question is waited for.
 
-    def __init__(self, evaluator: Evaluator | None = None, wake: Callable[[], None] | None = None) -> None:
+    The default is for simulations: whatever the process has installed is asked, one question after another.
+    """
+
+    def __init__(self, evaluator: Evaluator = ask, wake: Callable[[], None] | None = None) -> None:
         self._evaluator, self._wake = evaluator, wake
         self._asked: set[str] = set()
         self._answers: dict[str, tuple[_Key, Plan | Exception]] = {}
@@ -56,8 +60,6 @@ class CustomTimetables:
         Raises:
             InvalidSchedule: the timetable raised, did not answer in time, or answered nonsense.
         """
-        if self._evaluator is None:
-            raise InvalidSchedule("The custom timetable", graph.document.schedule.summary, "has nobody to evaluate it.")
         if self._wake is None:
             return self._taken(graph, self._answer(graph, at))
         key = (graph.version_id, at.last, at.resumed_at, at.held_since, at.skips)
@@ -95,7 +97,6 @@ class CustomTimetables:
         wake()
 
     def _answer(self, graph: Graph, at: Situation) -> Plan | Exception:
-        assert self._evaluator is not None
         try:
             return _checked(_plan_of(self._evaluator(graph.document.schedule, _question(graph, at))), at)
         except Exception as error:

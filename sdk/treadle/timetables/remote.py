@@ -33,6 +33,14 @@ def install(evaluator: Evaluator | None) -> None:
     _installed[:] = [] if evaluator is None else [evaluator]
 
 
+def ask(document: ScheduleDocument, question: Mapping[str, Json]) -> Json:
+    """Put a question to the installed evaluator. Raises :class:`InvalidSchedule` if there is none, or it does."""
+    if not _installed:
+        expected = "is evaluated in a process of its own, which is not set up here."
+        raise InvalidSchedule("The custom timetable", document.summary, expected)
+    return _installed[0](document, question)
+
+
 class RemoteTimetable(Timetable):
     """A custom timetable, asked from afar."""
 
@@ -69,10 +77,7 @@ class RemoteTimetable(Timetable):
         return self._document
 
     def _ask(self, question: Mapping[str, Json]) -> Json:
-        if not _installed:
-            expected = "is evaluated in a process of its own, which is not set up here."
-            raise InvalidSchedule("The custom timetable", self.summary, expected)
-        return _installed[0](self._document, question)
+        return ask(self._document, question)
 
 
 def text_of(moment: datetime | None) -> str | None:

@@ -8,7 +8,7 @@ looks longer.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
@@ -115,9 +115,15 @@ def walk(schedule: Schedule, zone: ZoneInfo, day: datetime, gap: str, doubled: s
     return sorted(found)
 
 
+ZONES = sorted(available_timezones() - {"localtime", "Factory"})
+ANYWHERE = st.tuples(
+    st.sampled_from(ZONES), st.dates(date(1973, 1, 5), date(2037, 12, 25)).map(lambda day: day.isoformat())
+)
+
+
 @given(
     schedule=SCHEDULES,
-    where=st.sampled_from(CHANGES),
+    where=st.sampled_from(CHANGES) | ANYWHERE,
     gap=st.sampled_from(["shift", "skip"]),
     doubled=st.sampled_from(["first", "last", "both", "none"]),
 )
@@ -143,9 +149,6 @@ def test_fire_times_are_those_of_a_minute_walk(
         cursor = clock.before(cursor)
     assert ahead == expected
     assert back[::-1] == expected
-
-
-ZONES = sorted(available_timezones() - {"localtime", "Factory"})
 
 
 @given(
@@ -192,3 +195,18 @@ def test_a_year_of_each_zone_has_each_daily_time_once_a_day(doubled: str) -> Non
         assert len(set(in_year)) == 366
         if doubled != "both":
             assert len(in_year) == 366
+
+
+def test_every_zone_has_each_day_once_about_the_changes_of_a_year() -> None:
+    """All zones of tzdata, one after another: a daily time, strictly increasing, a day at a time."""
+    for name in ZONES:
+        clock = WallClock("30 2 * * *", name)
+        for begin in (datetime(2024, 3, 1, tzinfo=UTC), datetime(2024, 9, 20, tzinfo=UTC)):
+            days, cursor = [], begin
+            for _ in range(60):
+                following = clock.after(cursor)
+                assert following is not None
+                assert following > cursor, name
+                days.append(following.astimezone(clock.offsets.zone).date().toordinal())
+                cursor = following
+            assert days == list(range(days[0], days[0] + 60)), name
