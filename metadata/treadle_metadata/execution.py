@@ -75,7 +75,8 @@ def record_finishes(connection: Connection, reports: Sequence[Report], *, now: d
         untold = [row[0] for row in moved if row[3] in _TOLD and str(row[0]) not in called]
         transitions_of_callbacks.tell_of_attempts(connection, untold, month=month, now=now)
         succeeded = {str(row[0]) for row in moved if row[3] == TaskState.SUCCESS}
-        told += [event for report in batch if report["attempt_id"] in succeeded for event in emitting.reported(report)]
+        of_these = [report for report in batch if report["attempt_id"] in succeeded]
+        told += emitting.reported(connection, of_these, month=month)
         changed += [(row[2], row[1]) for row in moved]
         retries |= {(row[2], row[4]): None for row in moved if row[4] is not None}
         accepted |= ids

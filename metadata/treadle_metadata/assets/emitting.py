@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from treadle.assets import has_nul
 from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.errors import InvalidRequestError
-from treadle_metadata.statements import execute, tuples
+from treadle_metadata.statements import execute, rows, tuples
 
 LONGEST_NAME: Final = 1500
 LONGEST_KEY: Final = 250
@@ -48,19 +48,15 @@ _NEW_ADDRESSES: Final = """
 _EVENTS: Final = """
     WITH told AS MATERIALIZED (
         SELECT nextval(pg_get_serial_sequence('asset_event', 'id')) AS id, asset.id AS asset_id, asset.name, asset.uri,
-               new.extra, new.partition_key, new.aliases, new.happened_at,
-               coalesce(instance.dag_id, new.dag_id) AS dag_id, coalesce(instance.task_id, new.task_id) AS task_id,
-               coalesce(run.run_id, new.run_id) AS run_id, coalesce(instance.map_index, new.map_index) AS map_index
+               new.extra, new.partition_key, new.aliases, new.dag_id, new.task_id, new.run_id, new.map_index
         FROM jsonb_to_recordset(%(rows)s::jsonb)
-             AS new (name text, uri text, extra jsonb, partition_key text, aliases text[], happened_at timestamptz,
-                     task_instance_id bigint, month date, dag_id text, task_id text, run_id text, map_index int)
+             AS new (name text, uri text, extra jsonb, partition_key text, aliases text[], dag_id text, task_id text,
+                     run_id text, map_index int)
         JOIN asset ON asset.name = new.name OR (new.name IS NULL AND asset.uri = new.uri)
-        LEFT JOIN task_instance AS instance ON instance.id = new.task_instance_id AND instance.month = new.month
-        LEFT JOIN dag_run AS run ON run.id = instance.dag_run_id
     ), stored AS (
         INSERT INTO asset_event (id, asset_id, extra, partition_key, source_dag_id, source_task_id, source_run_id,
                                  source_map_index, happened_at)
-        SELECT id, asset_id, extra, partition_key, dag_id, task_id, run_id, map_index, happened_at FROM told
+        SELECT id, asset_id, extra, partition_key, dag_id, task_id, run_id, map_index, %(now)s FROM told
     ), aliased AS (
         INSERT INTO asset_alias_event (alias_name, event_id)
         SELECT DISTINCT alias, told.id FROM told CROSS JOIN unnest(told.aliases) AS alias
@@ -78,6 +74,12 @@ _EVENTS: Final = """
     SELECT told.id, EXISTS (SELECT FROM queued) FROM told ORDER BY told.id
 """
 
+_SOURCES: Final = """
+    SELECT instance.id, instance.dag_id, instance.task_id, instance.map_index, run.run_id
+    FROM task_instance AS instance JOIN dag_run AS run ON run.id = instance.dag_run_id
+    WHERE instance.month = %(month)s AND instance.id = ANY(%(ids)s) ORDER BY instance.id
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
@@ -90,7 +92,6 @@ class NewEvent:
     extra: Mapping[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
     partition_key: str | None = None
-    task_instance: tuple[int, date] | None = None
     dag_id: str | None = None
     task_id: str | None = None
     run_id: str | None = None
@@ -105,7 +106,7 @@ def emit(connection: Connection, events: Sequence[NewEvent], *, now: datetime) -
     """
     if not events:
         return []
-    parameters = {"rows": json.dumps([_row(one, now) for one in events]), "now": now}
+    parameters = {"rows": json.dumps([_row(one) for one in events]), "now": now}
     execute(connection, _NEW_ASSETS, parameters)
     if any(one.name is None for one in events):
         execute(connection, _NEW_ADDRESSES, parameters)
@@ -115,10 +116,12 @@ def emit(connection: Connection, events: Sequence[NewEvent], *, now: datetime) -
     return [row[0] for row in stored]
 
 
-def reported(report: Mapping[str, Any]) -> list[NewEvent]:
-    """Return the events that a worker's finish report tells of (``treadle_worker.protocol.EmittedAssetEvent``)."""
-    month = report["month"]
-    source = (report["task_instance_id"], month if isinstance(month, date) else date.fromisoformat(month))
+def reported(connection: Connection, reports: Sequence[Mapping[str, Any]], *, month: date) -> list[NewEvent]:
+    """Return the events that finish reports tell of (``treadle_worker.protocol.EmittedAssetEvent``), with sources."""
+    telling = {report["task_instance_id"]: report for report in reports if report.get("asset_events")}
+    if not telling:
+        return []
+    found = rows(connection, _SOURCES, {"ids": list(telling), "month": month})
     return [
         NewEvent(
             name=one.get("name"),
@@ -128,14 +131,17 @@ def reported(report: Mapping[str, Any]) -> list[NewEvent]:
             extra=one.get("extra") or {},
             aliases=tuple(one.get("aliases") or ()),
             partition_key=one.get("partition_key"),
-            task_instance=source,
+            dag_id=source["dag_id"],
+            task_id=source["task_id"],
+            run_id=source["run_id"],
+            map_index=source["map_index"],
         )
-        for one in report.get("asset_events") or ()
+        for source in found
+        for one in telling[source["id"]]["asset_events"]
     ]
 
 
-def _row(event: NewEvent, now: datetime) -> dict[str, Any]:
-    instance, month = event.task_instance or (None, None)
+def _row(event: NewEvent) -> dict[str, Any]:
     if event.name is None and event.uri is None:
         raise InvalidRequestError("an asset event needs the asset's name or its uri")
     for what, text in (("name", event.name), ("uri", event.uri), *(("alias", one) for one in event.aliases)):
@@ -152,9 +158,6 @@ def _row(event: NewEvent, now: datetime) -> dict[str, Any]:
         "extra": event.extra,
         "aliases": list(dict.fromkeys(event.aliases)),
         "partition_key": event.partition_key,
-        "happened_at": now.isoformat(),
-        "task_instance_id": instance,
-        "month": month and month.isoformat(),
         "dag_id": event.dag_id,
         "task_id": event.task_id,
         "run_id": event.run_id,
