@@ -27,6 +27,7 @@ from treadle.timetables.custom import split
 from treadle.timetables.remote import install
 from treadle_executors.environment import VARIABLES, scrubbed, secrets_of
 from treadle_metadata.settings import Settings
+from treadle_worker.system import hide_memory
 
 Json = Any
 
@@ -61,6 +62,8 @@ class TimetableProcess:
             "start_seconds": start_seconds,
             "answer_seconds": answer_seconds,
         }
+        # A command that asks holds credentials, too, and the child runs user code as the same user.
+        hide_memory()
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
@@ -139,6 +142,7 @@ class Evaluator:
         self._processes: OrderedDict[tuple[str, str, bool], TimetableProcess] = OrderedDict()
         self._apart: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
+        self._is_closed = False
 
     def __call__(self, document: ScheduleDocument, question: Mapping[str, Json]) -> Json:
         """Return the answer to ``question``. Raises :class:`InvalidSchedule` if there is none."""
@@ -163,6 +167,7 @@ class Evaluator:
     def close(self) -> None:
         """End all processes."""
         with self._lock:
+            self._is_closed = True
             processes = list(self._processes.values())
             self._processes.clear()
         for one in processes:
@@ -192,6 +197,8 @@ class Evaluator:
 
     def _process(self, key: tuple[str, str, bool]) -> TimetableProcess:
         with self._lock:
+            if self._is_closed:
+                raise _Ended("is asked no more, since this process ends")
             process = self._processes.get(key)
             if process is None:
                 process = TimetableProcess(key[0], key[1], self.settings, self._answer_seconds)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import ScheduleDocument, TaskDocument
@@ -45,6 +46,30 @@ def test_a_dag_that_catches_up_waits_for_no_heartbeat_between_its_runs(
     scheduler.install(hourly("behind", "2026-01-15T00:00:00+00:00", catchup=True), next_run_at=clock.now())
     by_itself(scheduler)
     assert len(scheduler.run_states("behind")) == 12
+
+
+def test_making_runs_takes_as_many_statements_for_forty_dags_as_for_one(
+    scheduler: TestScheduler, clock: ManualClock
+) -> None:
+    """Design section 3: a beat issues O(1) statements, also where times were missed."""
+    counts = []
+    for batch, number in enumerate((1, 40)):
+        for n in range(number):
+            last = clock.now() - timedelta(hours=3)
+            document = hourly(f"dag{batch}_{n}", "2026-01-15T00:00:00+00:00")
+            columns = {"last_interval_start": last - timedelta(hours=1), "last_interval_end": last}
+            scheduler.install(document, next_run_at=clock.now(), **columns)
+        statements: list[str] = []
+
+        def heard(*arguments: Any, into: list[str] = statements) -> None:
+            into.append(arguments[2])
+
+        event.listen(scheduler.database.engine, "before_cursor_execute", heard)
+        done = create_runs.create_runs(scheduler.context)
+        event.remove(scheduler.database.engine, "before_cursor_execute", heard)
+        assert done.count == number
+        counts.append(len(statements))
+    assert counts[0] == counts[1] <= 8
 
 
 def test_more_dags_than_a_batch_are_due_at_once_and_all_get_their_run(
