@@ -10,7 +10,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import psycopg
 from sqlalchemy import Connection, create_engine, event, text
@@ -67,6 +67,7 @@ class Database:
             self._at_connect(f"SET idle_in_transaction_session_timeout = {round(idle_seconds * 1000)}")
         if plan_once:
             self._at_connect("SET plan_cache_mode = force_generic_plan")
+            event.listen(self.engine, "connect", lambda opened, _: _prepare_all(opened))
 
     def _at_connect(self, statement: str) -> None:
         event.listen(self.engine, "connect", lambda opened, _: _at_once(opened, statement))
@@ -121,6 +122,13 @@ def _at_once(opened: DBAPIConnection, statement: str) -> None:
     cursor.execute(statement)
     cursor.close()
     opened.commit()
+
+
+def _prepare_all(opened: DBAPIConnection) -> None:
+    """Have a connection prepare each statement at its first run, not its sixth, and keep them all."""
+    driver = cast("psycopg.Connection[Any]", opened)
+    driver.prepare_threshold = 0
+    driver.prepared_max = 1000
 
 
 def notify(connection: Connection, channel: str, payload: str = "") -> None:

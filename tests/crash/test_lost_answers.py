@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
-import threading
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench.documents import install
+import pytest
 from tests.support.waiting import wait_until
+from tests.support.working import working
 
 from treadle.document import DagDocument, TaskDocument
 from treadle_executors import recorder
-from treadle_executors.execution_api import Answers, Batch, DatabaseExecution, ExecutionUnavailable
-from treadle_executors.local import LocalExecutor
-from treadle_metadata import runs
-from treadle_metadata.clock import SystemClock
+from treadle_executors.execution_api import Answers, Batch, ExecutionApi, ExecutionUnavailable
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
-from treadle_metadata.statements import rows
-from treadle_scheduler.context import Context
-from treadle_scheduler.loop import Loop
 
 TASKS = 300
 LOSS = 0.3
@@ -49,7 +41,7 @@ with DAG("lossy", max_active_tasks=1000):
 class Lossy:
     """An Execution API whose requests and answers get lost on the way, as often as not after the commit."""
 
-    def __init__(self, real: DatabaseExecution, seed: int) -> None:
+    def __init__(self, real: ExecutionApi, seed: int) -> None:
         self._real = real
         self._random = random.Random(seed)
         self.lost: Counter[str] = Counter()
@@ -73,42 +65,27 @@ class Lossy:
 
 
 def test_each_task_runs_once_and_none_is_stuck_when_answers_are_lost(
-    home: Path, own_database: Database, settings: Settings, monkeypatch: Any
+    home: Path, own_database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder, "_FIRST_PAUSE", 0.001)
+    lossy: list[Lossy] = []
+
+    def wrapped(real: ExecutionApi) -> ExecutionApi:
+        lossy.append(Lossy(real, seed=77))
+        return lossy[0]
+
     counts = home / "counts"
-    source = SOURCE.format(counts=str(counts), tasks=TASKS)
-    (home / "dags" / "lossy.py").write_text(source)
-    document = DagDocument(
-        "lossy",
-        tasks=tuple(TaskDocument(f"t{n}", operator="PythonOperator") for n in range(TASKS)),
-        max_active_tasks=1000,
-    )
-    with own_database.begin() as connection:
-        install(connection, document, now=datetime.now(UTC), file="lossy.py")
-        digest = hashlib.sha256(source.encode()).hexdigest()
-        connection.exec_driver_sql("UPDATE dag_version SET file_hash = %(hash)s", {"hash": digest})
-        run = runs.trigger_run(connection, "lossy", now=datetime.now(UTC))["id"]
-    settings = replace(settings, database_url=own_database.url, parallelism=16, tasks_per_child=100)
-    lossy = Lossy(DatabaseExecution(own_database, settings), seed=77)
-    executor = LocalExecutor(own_database, settings, lossy)
-    loop = Loop(Context(own_database, SystemClock(), settings, {"local": executor}))
-    executor.start(loop.wake)
-    thread = threading.Thread(target=loop.run)
-    thread.start()
-
-    def select(sql: Any) -> list[dict[str, Any]]:
-        with own_database.begin() as connection:
-            return [dict(row) for row in rows(connection, sql, {"run": run})]
-
-    try:
-        wait_until(lambda: select("SELECT FROM dag_run WHERE id = %(run)s AND state IN ('success', 'failed')"), 60)
-    finally:
-        loop.stop()
-        thread.join()
-        executor.end()
-    assert select("SELECT state FROM dag_run") == [{"state": "success"}]
-    assert select("SELECT DISTINCT state, try_number FROM task_instance") == [{"state": "success", "try_number": 1}]
-    assert select("SELECT outcome, count(*) AS n FROM task_attempt GROUP BY 1") == [{"outcome": "success", "n": TASKS}]
+    tasks = tuple(TaskDocument(f"t{number}", operator="PythonOperator") for number in range(TASKS))
+    with working(own_database, replace(settings, parallelism=16, tasks_per_child=100), wrapped) as one:
+        one.install(
+            DagDocument("lossy", tasks=tasks, max_active_tasks=1000), SOURCE.format(counts=str(counts), tasks=TASKS)
+        )
+        one.trigger("lossy")
+        wait_until(one.is_over, 60)
+    assert one.select("SELECT state FROM dag_run") == [{"state": "success"}]
+    assert one.select("SELECT DISTINCT state, try_number FROM task_instance") == [{"state": "success", "try_number": 1}]
+    outcomes = one.select("SELECT outcome, count(*) AS n FROM task_attempt GROUP BY outcome")
+    assert outcomes == [{"outcome": "success", "n": TASKS}]
     assert sorted(counts.read_text().split(), key=int) == [str(number) for number in range(TASKS)]
-    assert all(lossy.lost[f"{what} {kind}"] > 10 for what in ("request", "answer") for kind in ("starts", "finishes"))
+    lost = lossy[0].lost
+    assert all(lost[f"{what} {kind}"] > 10 for what in ("request", "answer") for kind in ("starts", "finishes"))

@@ -73,9 +73,8 @@ def recorded(database: Database) -> Iterator[dict[str, Any]]:
 
 @pytest.fixture
 def busy(own_database: Database, settings: Settings, clock: ManualClock) -> Iterator[TestScheduler]:
-    """A scheduler with a long history behind it, whose connection prepares every statement at once."""
+    """A scheduler with a long history behind it."""
     database = Database(own_database.url, plan_once=True)
-    event.listen(database.engine, "connect", lambda opened, _: setattr(opened, "prepare_threshold", 0))
     scheduler = TestScheduler(database, settings, clock)
     scheduler.install(a_dag("old", TaskDocument("task_1")))
     with own_database.begin() as connection:
