@@ -25,16 +25,24 @@ class BegunPartitions:
     gathered: Mapping[AssetKey, frozenset[str]]
 
 
-def waiting(dag: DagFacts, condition: AssetCondition, updated: Collection[AssetKey]) -> Explanation:
-    """Return what a DAG waits for whose parts ``updated`` have an event since its last run."""
+def waiting(
+    dag: DagFacts, condition: AssetCondition, updated: Collection[AssetKey], made: Collection[AssetKey]
+) -> Explanation:
+    """Return what a DAG waits for whose parts ``updated`` have an event since its last run.
+
+    ``made`` are the parts that some task has as an outlet: of others, only people and programs can tell.
+    """
     if is_met(condition, updated):
         return _met(dag)
     missing = awaited(condition, updated)
     assert missing is not None
-    named = [name for _, name in dict.fromkeys(parts_of(missing))]
+    parts = list(dict.fromkeys(parts_of(missing)))
+    named = [name for _, name in parts]
+    unmade = [name for kind, name in parts if (kind, name) not in made]
     there = [name for _, name in dict.fromkeys(parts_of(condition)) if name not in named]
     has = f"; since its last run {names(there)} had one" if there else ""
-    sentence = f"DAG {dag.dag_id!r} waits for an event of {words(missing)}{has}"
+    untold = f"; no task has {names(unmade)} as an outlet" if unmade else ""
+    sentence = f"DAG {dag.dag_id!r} waits for an event of {words(missing)}{has}{untold}"
     return Explanation(Reason.ASSETS, sentence, Blocker(Kind.ASSET, named[0]))
 
 

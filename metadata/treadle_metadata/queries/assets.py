@@ -9,6 +9,7 @@ from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
+from treadle.document import AssetKey
 from treadle_metadata.assets.partitions import gathered
 from treadle_metadata.deciding.why_assets import BegunPartitions
 from treadle_metadata.errors import NotFoundError
@@ -240,10 +241,24 @@ def queued_events(
     return rows(connection, _QUEUED, {"dag_id": dag_id, "asset_id": asset_id, "before": before})
 
 
-def updated_parts(connection: Connection, dag_id: str) -> set[tuple[str, str]]:
-    """Return the parts of a DAG's condition for which an event waits."""
-    sql = "SELECT DISTINCT kind, name FROM asset_run_queue WHERE dag_id = %(dag_id)s"
-    return {(row[0], row[1]) for row in tuples(connection, sql, {"dag_id": dag_id})}
+def parts_of_schedule(connection: Connection, dag_id: str) -> tuple[set[AssetKey], set[AssetKey]]:
+    """Return the parts of a DAG's condition for which an event waits, and those that a task has as an outlet."""
+    found = tuples(
+        connection,
+        """
+        SELECT part.kind, part.name,
+               EXISTS (SELECT FROM asset_run_queue AS queued
+                       WHERE (queued.dag_id, queued.kind, queued.name) = (part.dag_id, part.kind, part.name)),
+               EXISTS (SELECT FROM asset_reference AS outlet JOIN dag USING (dag_id)
+                       LEFT JOIN asset ON outlet.kind = 'asset' AND asset.name = outlet.name
+                       WHERE outlet.role = 'outlet' AND dag.is_active
+                         AND ((outlet.kind, outlet.name) = (part.kind, part.name)
+                              OR (part.kind = 'uri' AND asset.uri = part.name)))
+        FROM asset_reference AS part WHERE part.dag_id = %(dag_id)s AND part.role = 'schedule'
+        """,
+        {"dag_id": dag_id},
+    )
+    return {(row[0], row[1]) for row in found if row[2]}, {(row[0], row[1]) for row in found if row[3]}
 
 
 def begun_partitions(connection: Connection, dag_id: str) -> BegunPartitions | None:

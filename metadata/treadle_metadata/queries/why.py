@@ -61,7 +61,7 @@ def _by_assets(connection: Connection, dag: DagFacts, condition: AssetCondition,
         begun = assets.begun_partitions(connection, dag.dag_id)
         found = why_assets.waiting_for_partitions(dag, condition, partitions.loads(dag.partitions), begun)
     else:
-        found = why_assets.waiting(dag, condition, assets.updated_parts(connection, dag.dag_id))
+        found = why_assets.waiting(dag, condition, *assets.parts_of_schedule(connection, dag.dag_id))
     if dag.next_run_at is None or found.reason is not Reason.ASSETS:
         return found
     timed = why_dag.next_run(dag, now)

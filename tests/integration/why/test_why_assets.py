@@ -10,7 +10,7 @@ from tests.support.holding import hold
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle import Asset, MonthWindow, PartitionedAssetTimetable, RollupMapper, StartOfMonthMapper
-from treadle.document import AssetCondition, ScheduleDocument, TaskDocument
+from treadle.document import AssetCondition, AssetDocument, ScheduleDocument, TaskDocument
 from treadle_metadata.assets.emitting import NewEvent, emit
 from treadle_metadata.deciding.reasons import Blocker, Kind, Reason
 
@@ -19,6 +19,8 @@ A_AND_B = AssetCondition("all", inner=(A, B))
 
 
 def install(scheduler: TestScheduler, condition: AssetCondition, **changes: Any) -> None:
+    outlets = (("asset", "a"), ("asset", "b"), ("asset", "c"), ("alias", "x"))
+    scheduler.install(a_dag("producer", TaskDocument("make", outlets=outlets)))
     schedule = ScheduleDocument(kind="assets", condition=condition)
     limit = changes.get("max_active_runs")
     scheduler.install(a_dag("d", TaskDocument("work"), schedule=schedule, **changes), max_active_runs=limit)
@@ -56,6 +58,18 @@ def test_what_is_awaited_is_told(
     assert found.blocked_by == Blocker(Kind.ASSET, asset)
 
 
+@pytest.mark.parametrize("key", [("asset", "typo"), ("uri", "s3://nowhere"), ("alias", "nothing")])
+def test_what_no_task_makes_is_told(scheduler: TestScheduler, ask: Asking, key: tuple[str, str]) -> None:
+    install(scheduler, AssetCondition("all", inner=(A, AssetCondition(*key))))
+    assert ask.dag("d").sentence.endswith(f"; no task has {key[1]} as an outlet")
+
+
+def test_an_address_is_made_by_the_task_that_makes_an_asset_of_it(scheduler: TestScheduler, ask: Asking) -> None:
+    install(scheduler, AssetCondition("uri", "s3://b/a"))
+    scheduler.install(a_dag("defining", assets=(AssetDocument("a", "s3://b/a"),)))
+    assert ask.dag("d").sentence == "DAG 'd' waits for an event of s3://b/a"
+
+
 def test_a_consumer_whose_events_are_there_runs_at_the_next_beat_unless_its_runs_are_too_many(
     scheduler: TestScheduler, ask: Asking
 ) -> None:
@@ -90,4 +104,4 @@ def test_a_dag_of_clock_and_assets_tells_both(scheduler: TestScheduler, ask: Ask
     scheduler.install(a_dag("d", TaskDocument("work"), schedule=schedule), next_run_at=next_run_at)
     found = ask.dag("d")
     assert found.reason is Reason.NOT_DUE
-    assert found.sentence.endswith("; by its assets, DAG 'd' waits for an event of a")
+    assert "; by its assets, DAG 'd' waits for an event of a" in found.sentence
