@@ -1,6 +1,7 @@
 """A month of 100 DAGs in virtual time: the scheduler's own loop, from definitions to the report's figures.
 
-60 DAGs are daily, 25 each six hours, 10 hourly and 5 weekly, of 3 to 12 tasks in random graphs, in four pools.
+Of 20 DAGs 18 are daily, one runs each six hours and one weekly (``--busy``: 12 daily, 5 each six hours, 2 hourly, one
+weekly). They have 3 to 12 tasks in random graphs, in four pools; most start at night.
 """
 
 from __future__ import annotations
@@ -36,10 +37,11 @@ def main(options: list[str]) -> None:
     parser.add_argument("--days", type=int, default=31)
     parser.add_argument("--slots", type=int, default=32)
     parser.add_argument("--resolution", type=float, default=None)
+    parser.add_argument("--busy", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args(options)
     source = random.Random(chosen.seed)
-    documents = [_document(number, source) for number in range(chosen.dags)]
+    documents = [_document(number, source, chosen.busy) for number in range(chosen.dags)]
     facts = {(one.dag_id, task.task_id): TaskFacts(_seconds(source)) for one in documents for task in one.tasks}
     with tempfile.TemporaryDirectory() as folder, EmbeddedPostgres(Path(folder) / "pg", "bench") as server:
         settings = Settings(home=Path(folder), parallelism=chosen.slots)
@@ -74,16 +76,12 @@ def main(options: list[str]) -> None:
     report("simulate", vars(chosen), figures)
 
 
-def _document(number: int, source: random.Random) -> DagDocument:
-    share = number % 20
+def _document(number: int, source: random.Random, busy: bool) -> DagDocument:
     hour, minute = source.choice((0, 0, 1, 2, 3, 4, 5, 6, 12)), source.choice((0, 0, 0, 15, 30, 45))
-    expression = f"{minute} {hour} * * *"
-    if share >= 19:
-        expression = f"{minute} {hour} * * 1"
-    elif share >= 17:
-        expression = f"{minute} * * * *"
-    elif share >= 12:
-        expression = f"{minute} */6 * * *"
+    weekly, six_hourly, hourly = f"{minute} {hour} * * 1", f"{minute} */6 * * *", f"{minute} * * * *"
+    others = [weekly, hourly, hourly, *[six_hourly] * 5] if busy else [weekly, six_hourly]
+    share = 19 - number % 20
+    expression = others[share] if share < len(others) else f"{minute} {hour} * * *"
     tasks = []
     for position in range(source.randint(3, 12)):
         above = source.sample(range(position), min(position, source.randint(0, 2)))

@@ -16,11 +16,11 @@ from treadle_worker.protocol import Workload
 STEPS: Final = (1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0)
 """Seconds."""
 
-MOST_INSTANTS: Final = 45_000
+MOST_INSTANTS: Final = 22_500
 
 
 def step_for(period: timedelta) -> float:
-    """Return the seconds between two instants of the grid: 2 for a day, 15 for a week, 60 for a month."""
+    """Return the seconds between two instants of the grid: 5 for a day, 30 for a week, 120 for a month."""
     wanted = period.total_seconds() / MOST_INSTANTS
     return next((step for step in STEPS if step >= wanted), STEPS[-1])
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from treadle_scheduler.beat import BEAT
+from treadle_scheduler.beat import BEAT, WOKEN_BY
 from treadle_scheduler.context import Context, Done, Duty
 from treadle_scheduler.duties.advance_runs import advance_runs
 from treadle_scheduler.duties.create_asset_runs import create_asset_runs
 from treadle_scheduler.duties.create_runs import create_runs
 from treadle_scheduler.duties.fire_deadlines import fire_deadlines
+from treadle_scheduler.duties.hand_over import hand_over
 from treadle_scheduler.duties.queue_tasks import queue_tasks
 from treadle_scheduler.duties.run_callbacks import run_callbacks
 from treadle_scheduler.duties.start_runs import start_runs
@@ -47,6 +48,12 @@ class VirtualLoop(Loop):
     def next_look(self) -> datetime | None:
         """Return when a duty has something to do next, if nothing happens before."""
         return min((at for duty, at in self._due.items() if duty in TIMED), default=None)
+
+    def _is_due(self, duty: Duty, scope: Scope) -> bool:
+        """Tell whether a duty is to be run in this beat; housekeeping is, only when its time has come."""
+        if duty in TIMED or duty in WOKEN_BY or duty is hand_over:
+            return super()._is_due(duty, scope)
+        return self._due.get(duty, self.context.clock.now()) <= self.context.clock.now()
 
     def _note(self, duty: Duty, done: Done) -> None:
         super()._note(duty, done)

@@ -9,13 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from sqlalchemy import Connection
 
 from treadle_metadata.connection import Database
+from treadle_scheduler.simulation.direct import DirectConnection
 
 T = TypeVar("T")
+
+_SETTINGS: Final = {
+    "synchronous_commit": "off",
+    # The same few statements are run tens of thousands of times: planning one anew costs more than running it.
+    "plan_cache_mode": "force_generic_plan",
+    "jit": "off",
+}
 
 
 class Session(Database):
@@ -24,7 +32,7 @@ class Session(Database):
     def __init__(self, url: str) -> None:
         super().__init__(url, pool_size=1, application_name="treadle simulation")
         self.failure: Exception | None = None
-        self._connection: Connection | None = None
+        self._connection: DirectConnection | None = None
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
@@ -43,17 +51,22 @@ class Session(Database):
     def commit(self) -> None:
         """Commit what was done so far, so that PostgreSQL can clean up behind it."""
         if self._connection is not None:
-            self._connection.commit()
+            # Statements go to the driver directly, so SQLAlchemy may not know of a transaction.
+            self._connection.driver.commit()
 
     def close(self) -> None:
         """Close the connection; what was not committed is lost."""
         if self._connection is not None:
+            self._connection.driver.rollback()
             self._connection.close()
             self._connection = None
         super().close()
 
     def _opened(self) -> Connection:
         if self._connection is None:
-            self._connection = self.engine.connect()
-            self._connection.exec_driver_sql("SET synchronous_commit = off")
+            self._connection = DirectConnection(self.engine)
+            for name, value in _SETTINGS.items():
+                self._connection.exec_driver_sql(
+                    "SELECT set_config(%(name)s, %(value)s, false)", {"name": name, "value": value}
+                )
         return self._connection
