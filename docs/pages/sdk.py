@@ -22,6 +22,11 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Operators": tuple(name for name in operators.__all__ if name != "MappedOperator"),
     "Params and templates": ("Param", "ParamsDict", "DagParam", "TemplateFile", "literal"),
     "While a task runs": ("get_current_context", "Context", "Variable", "Connection"),
+    "Callbacks and deadlines": (
+        *("BaseNotifier", "SmtpNotifier", "WebhookNotifier"),
+        *("DeadlineAlert", "DeadlineReference", "SyncCallback", "AsyncCallback"),
+    ),
+    "Retry policies": ("ExceptionRetryPolicy", "RetryRule", "RetryAction", "RetryPolicy", "RetryDecision"),
     "Rules": ("TriggerRule", "WeightRule", "PriorityWeightStrategy"),
     "Assets": ("Asset", "Dataset", "AssetAlias", "AssetAll", "AssetAny", "Metadata", "asset", "AssetOrTimeSchedule"),
     "Partitions": (
@@ -36,7 +41,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
 INTERNAL: Final = frozenset(
     {"argument", "child_id", "clocks", "documents", "finish_construction", "free_group_id", "free_id", "item"}
     | {"items_wanted", "label_from", "label_to", "length", "references", "resolve", "root_of", "run_command", "site"}
-    | {"ticks", "to_document"}
+    | {"ticks", "to_document", "rendered", "document"}
 )
 """Members that only Treadle itself calls."""
 

@@ -46,6 +46,6 @@ WOKEN_BY: dict[Duty, Scope] = {
     advance_runs: Scope.TASKS,
     queue_tasks: Scope.TASKS,
     fire_deadlines: Scope.RUNS,
-    run_callbacks: Scope.TASKS,
+    run_callbacks: Scope.RUNS,
 }
 """The narrowest call that runs a duty at once. The others run when everything is to be looked at, or in their time."""

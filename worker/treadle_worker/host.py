@@ -137,8 +137,9 @@ class Host:
             attempt.template.withdraw(attempt)
 
     def _overdue(self, attempt: Attempt, seconds: float) -> None:
+        limit, who = ("its limit", "callback") if "callback" in attempt.workload else ("execution_timeout", "task")
         reason = (
-            f"execution_timeout of {seconds:g} s was exceeded, and the task did not stop within "
+            f"{limit} of {seconds:g} s was exceeded, and the {who} did not stop within "
             f"{self.grace_seconds:g} s after; its processes were killed"
         )
         self._end(attempt, Cause.TIMEOUT, reason, 0)

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
+from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.statements import execute, rows, tuples
 
 # The attempt's mark is set and asked for in one statement: its own process may want to call at this moment (case A47).
@@ -126,7 +127,10 @@ def tell_of_attempts(
     if not attempt_ids:
         return 0
     parameters = {"attempt_ids": list(attempt_ids), "month": month, "now": now, "error": error and json.dumps(error)}
-    return execute(connection, _TELL_OF_ATTEMPTS, parameters)
+    told = execute(connection, _TELL_OF_ATTEMPTS, parameters)
+    if told:
+        notify(connection, WAKE, RUNS)
+    return told
 
 
 def take_for_attempt(connection: Connection, request: Mapping[str, Any], *, now: datetime) -> bool:
@@ -170,9 +174,9 @@ def start(connection: Connection, reports: Sequence[Mapping[str, Any]], *, lease
 
 
 def finish(connection: Connection, reports: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """Move callbacks as their attempts ended; return those that moved, with their run."""
+    """Move callbacks as their attempts ended, so that others may follow; return those that moved, with their run."""
     errors = [report.get("error") for report in reports]
-    return rows(
+    moved = rows(
         connection,
         _FINISH,
         {
@@ -182,6 +186,9 @@ def finish(connection: Connection, reports: Sequence[Mapping[str, Any]]) -> Sequ
             "errors": [json.dumps(error) if error else None for error in errors],
         },
     )
+    if moved:
+        notify(connection, WAKE, RUNS)
+    return moved
 
 
 def beat(connection: Connection, attempt_ids: Sequence[Any], *, lease_until: datetime) -> set[UUID]:
@@ -191,4 +198,7 @@ def beat(connection: Connection, attempt_ids: Sequence[Any], *, lease_until: dat
 
 def take_back(connection: Connection, attempt_ids: Sequence[UUID]) -> int:
     """Move queued callbacks that never started back to pending; return how many moved."""
-    return len(tuples(connection, _TAKE_BACK, {"attempt_ids": list(attempt_ids)}))
+    taken = len(tuples(connection, _TAKE_BACK, {"attempt_ids": list(attempt_ids)}))
+    if taken:
+        notify(connection, WAKE, RUNS)
+    return taken

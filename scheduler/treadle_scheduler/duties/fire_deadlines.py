@@ -13,11 +13,11 @@ from treadle_scheduler.context import Context, Done
 
 
 def fire_deadlines(context: Context) -> Done:
-    """Fire a batch of missed deadlines, and look again when the next one is due."""
+    """Fire a batch of missed deadlines, have their callbacks handed over, and look again when the next one is due."""
     now = context.clock.now()
 
     def act(connection: Connection) -> Done:
         fired = deadlines.fire(connection, now=now)
-        return Done(fired, deadlines.next_due(connection), again=fired == deadlines.BATCH)
+        return Done(fired, deadlines.next_due(connection), again=fired > 0)
 
     return context.database.run(act)

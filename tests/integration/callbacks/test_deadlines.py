@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from tests.support.scheduling import TestScheduler, a_dag
 
-from treadle.document import DeadlineDocument, ScheduleDocument, TaskDocument
+from treadle.document import AssetCondition, DeadlineDocument, ScheduleDocument, TaskDocument
 from treadle_metadata import backfills, clearing, deadlines, marking
+from treadle_metadata.assets import emitting
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
@@ -129,7 +130,7 @@ def test_the_average_runtime_counts_once_enough_runs_have_succeeded(scheduler: T
 
 
 def test_runs_of_every_type_have_deadlines(scheduler: TestScheduler) -> None:
-    """Case A60: made by hand, by the schedule, by a backfill."""
+    """Case A60: made by hand, by the schedule, by a backfill, by an asset."""
     schedule = ScheduleDocument(kind="cron", expressions=("0 * * * *",))
     start = scheduler.clock.now() - timedelta(days=2)
     scheduler.install(stuck("d", schedule=schedule, start_date=start.isoformat()), next_run_at=scheduler.clock.now())
@@ -138,7 +139,13 @@ def test_runs_of_every_type_have_deadlines(scheduler: TestScheduler) -> None:
     with scheduler.database.begin() as connection:
         first = datetime(start.year, start.month, start.day, tzinfo=UTC)
         backfills.create(connection, "d", first, first + timedelta(hours=5), now=scheduler.clock.now())
-    assert {one["run_type"] for one in stored(scheduler)} == {"manual", "scheduled", "backfill"}
+    by_assets = ScheduleDocument(kind="assets", condition=AssetCondition("asset", "orders"))
+    scheduler.install(stuck("fed", schedule=by_assets))
+    with scheduler.database.begin() as connection:
+        emitting.emit(connection, [emitting.NewEvent("orders")], now=scheduler.clock.now())
+    scheduler.beats()
+    types = {one["run_type"] for one in stored(scheduler)}
+    assert types == {"manual", "scheduled", "backfill", "asset_triggered"}
     scheduler.clock.advance(MINUTE)
     scheduler.beats()
     assert len(fired(scheduler)) == len(stored(scheduler))
