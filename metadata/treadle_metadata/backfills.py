@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 
 from treadle.document import DagDocument
 from treadle.partition_keys import partition_of
-from treadle.timetables.base import DagRunInfo, DataInterval, TimeRestriction
+from treadle.timetables.base import DagRunInfo, DataInterval, InvalidSchedule, TimeRestriction
 from treadle.timetables.factory import from_document
 from treadle_metadata.clearing import Selection, clear
 from treadle_metadata.connection import RUNS, WAKE, notify
@@ -137,7 +137,10 @@ def _dates(
     infos: list[DagRunInfo] = []
     last: DataInterval | None = None
     while len(infos) < MOST_RUNS:
-        info = timetable.next_dagrun_info(last_automated_data_interval=last, restriction=restriction, now=now)
+        try:
+            info = timetable.next_dagrun_info(last_automated_data_interval=last, restriction=restriction, now=now)
+        except InvalidSchedule as error:
+            raise InvalidRequestError(f"DAG {shown(document.dag_id)} gives no dates: {error}") from error
         if info is None or info.run_after > now:
             return infos
         infos.append(info)

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from treadle import document as documents
 from treadle.document import DagDocument
 from treadle.partition_keys import partition_of
-from treadle.timetables.base import DataInterval
+from treadle.timetables.base import DataInterval, InvalidSchedule
 from treadle.timetables.factory import from_document
 from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
@@ -89,7 +89,13 @@ def _made(connection: Connection, new: Mapping[str, Any], now: datetime) -> Mapp
 
 def _inferred_interval(document: DagDocument, logical_date: datetime, cron_style: str) -> tuple[datetime, datetime]:
     timetable = from_document(document.schedule, default_style=cron_style)
-    inferred: DataInterval = timetable.infer_manual_data_interval(run_after=logical_date)
+    try:
+        inferred: DataInterval = timetable.infer_manual_data_interval(run_after=logical_date)
+    except InvalidSchedule as error:
+        raise InvalidRequestError(
+            f"DAG {shown(document.dag_id)} gives no data interval for {logical_date.isoformat()}: {error} "
+            "Give data_interval_start and data_interval_end, or no logical date"
+        ) from error
     return inferred.start, inferred.end
 
 

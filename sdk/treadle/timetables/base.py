@@ -107,7 +107,8 @@ class Timetable(ABC):
 
     A timetable of your own is a subclass in a module or a DAG file, or one installed under the entry point group
     ``treadle.timetables``. It has ``next_dagrun_info`` and ``infer_manual_data_interval`` and, if it takes arguments,
-    ``serialize`` and ``deserialize``; it is evaluated in a process without credentials, within a time limit.
+    ``serialize`` and ``deserialize``; if it has ``validate``, that may raise when its file is parsed. It is evaluated
+    in a process without credentials, within a time limit.
     """
 
     description: str = ""

@@ -29,6 +29,7 @@ def document_of(timetable: Any) -> ScheduleDocument:
         InvalidSchedule: the class cannot be found again by a name, or its ``serialize()`` cannot be read back.
     """
     kind = type(timetable)
+    _validate(timetable)
     data = _data_of(timetable)
     zone = getattr(timetable, "timezone", "UTC")
     return ScheduleDocument(
@@ -40,6 +41,14 @@ def document_of(timetable: Any) -> ScheduleDocument:
         active_runs_limit=timetable.active_runs_limit,
         periodic=bool(timetable.periodic),
     )
+
+
+def _validate(timetable: Any) -> None:
+    if callable(validate := getattr(timetable, "validate", None)):
+        try:
+            validate()
+        except Exception as error:
+            raise InvalidSchedule("The timetable", type(timetable).__name__, f"is not valid: {error}") from error
 
 
 def _data_of(timetable: Any) -> str:

@@ -18,6 +18,7 @@ from treadle.timetables.remote import install
 from treadle_executors.timetables import Evaluator
 from treadle_metadata import backfills
 from treadle_metadata.clock import ManualClock
+from treadle_metadata.errors import InvalidRequestError
 
 BAD = """
 class Raises(Hourly):
@@ -219,6 +220,22 @@ def test_a_backfill_takes_its_dates_from_a_custom_timetable(
     finally:
         install(None)
     assert [one.logical_date.hour for one in made.planned] == [3, 4, 5, 6]
+
+
+def test_a_run_by_hand_of_a_dag_whose_timetable_fails_is_refused_in_words(
+    scheduler: TestScheduler, clock: ManualClock, folder: Any, timed: Any, evaluator: Evaluator
+) -> None:
+    folder.write("hours", "raise ImportError('no such calendar')")
+    scheduler.install(timed("custom", _custom("hours")))
+    install(evaluator)
+    try:
+        with pytest.raises(InvalidRequestError, match=r"no such calendar.*Give data_interval_start"):
+            scheduler.trigger("custom", logical_date=clock.now())
+        with pytest.raises(InvalidRequestError, match="gives no dates"), scheduler.database.begin() as connection:
+            backfills.create(connection, "custom", clock.now(), clock.now(), now=clock.now())
+    finally:
+        install(None)
+    assert scheduler.trigger("custom").startswith("manual__")
 
 
 def test_without_an_evaluator_the_error_says_so() -> None:

@@ -127,6 +127,10 @@ def test_a_timetable_that_cannot_be_stored_is_refused_when_its_file_is_parsed() 
 
     with pytest.raises(DagError, match="is defined inside a function"):
         document_of(DAG("d", schedule=Local(), start_date=START))
+    invalid = Weekly(9)
+    invalid.validate = lambda: 1 / 0  # type: ignore[attr-defined]
+    with pytest.raises(DagError, match="is not valid: division by zero"):
+        document_of(DAG("d", schedule=invalid, start_date=START))
     broken = Forgetful(3)
     broken.serialize = lambda: {"day": 3}  # type: ignore[method-assign]
     with pytest.raises(DagError, match="cannot be stored"):
