@@ -22,6 +22,68 @@ EVALUATION: Final = "evaluation"
 """The kind of a DAG's warning that one of its runs cannot be advanced."""
 
 
+_STARTABLE: Final = """
+    WITH RECURSIVE locked AS (
+        SELECT * FROM unnest(%(dag_ids)s::text[], %(limits)s::int[], %(in_order)s::bool[])
+            AS locked (dag_id, most, in_order)
+    ), room AS (
+        SELECT dag_id, in_order, least(%(most)s, locked.most - (
+            SELECT count(*) FROM dag_run
+            WHERE dag_id = locked.dag_id AND state = 'running' AND backfill_id IS NULL)) AS most
+        FROM locked
+    ), filling AS (
+        SELECT dag_id, in_order, 0::bigint AS backfill_id FROM locked
+        UNION ALL
+        SELECT filling.dag_id, filling.in_order, following.backfill_id FROM filling CROSS JOIN LATERAL (
+            SELECT backfill_id FROM dag_run
+            WHERE state = 'queued' AND dag_id = filling.dag_id AND backfill_id > filling.backfill_id
+            ORDER BY backfill_id LIMIT 1
+        ) AS following
+    ), backfill_room AS (
+        SELECT filling.dag_id, backfill.id, backfill.run_backwards AND NOT filling.in_order AS backwards,
+               least(%(most)s, backfill.max_active_runs - (
+                   SELECT count(*) FROM dag_run
+                   WHERE dag_id = filling.dag_id AND backfill_id = backfill.id AND state = 'running')) AS most
+        FROM filling JOIN backfill ON backfill.id = filling.backfill_id
+        WHERE backfill.completed_at IS NOT NULL OR NOT backfill.is_paused
+    ), startable AS (
+        SELECT run.* FROM room CROSS JOIN LATERAL (
+            SELECT *, row_number() OVER (ORDER BY run_after, id) AS place FROM (
+                SELECT * FROM dag_run
+                WHERE dag_id = room.dag_id AND state = 'queued' AND run_after <= %(now)s AND backfill_id IS NULL
+                ORDER BY run_after, id LIMIT greatest(0, room.most)
+            ) AS first
+        ) AS run WHERE NOT room.in_order
+        UNION ALL
+        SELECT run.* FROM room CROSS JOIN LATERAL (
+            SELECT *, row_number() OVER (ORDER BY coalesce(logical_date, run_after), run_after, id) AS place FROM (
+                SELECT * FROM dag_run
+                WHERE dag_id = room.dag_id AND state = 'queued' AND run_after <= %(now)s AND backfill_id IS NULL
+                ORDER BY coalesce(logical_date, run_after), run_after, id LIMIT greatest(0, room.most)
+            ) AS first
+        ) AS run WHERE room.in_order
+        UNION ALL
+        SELECT run.* FROM backfill_room AS room CROSS JOIN LATERAL (
+            SELECT *, row_number() OVER (ORDER BY logical_date) AS place FROM (
+                SELECT * FROM dag_run
+                WHERE dag_id = room.dag_id AND backfill_id = room.id AND state = 'queued'
+                ORDER BY logical_date LIMIT greatest(0, room.most)
+            ) AS first
+        ) AS run WHERE NOT room.backwards
+        UNION ALL
+        SELECT run.* FROM backfill_room AS room CROSS JOIN LATERAL (
+            SELECT *, row_number() OVER (ORDER BY logical_date DESC) AS place FROM (
+                SELECT * FROM dag_run
+                WHERE dag_id = room.dag_id AND backfill_id = room.id AND state = 'queued'
+                ORDER BY logical_date DESC LIMIT greatest(0, room.most)
+            ) AS first
+        ) AS run WHERE room.backwards
+    )
+    SELECT id, version_id, month, run_after, clear_number > 0 OR started_at IS NOT NULL AS has_instances
+    FROM startable ORDER BY place, run_after, id LIMIT %(most)s
+"""
+
+
 def next_due(connection: Connection, *, now: datetime) -> datetime | None:
     """Return when the next scheduled run of any DAG is due after ``now``."""
     return _moment(
@@ -84,45 +146,7 @@ def startable_runs(
     """
     return rows(
         connection,
-        """
-        WITH locked AS (
-            SELECT * FROM unnest(%(dag_ids)s::text[], %(limits)s::int[], %(in_order)s::bool[])
-                AS locked (dag_id, most, in_order)
-        ), live AS (
-            SELECT run.* FROM locked CROSS JOIN LATERAL (
-                SELECT id, version_id, month, run_after, clear_number > 0 OR started_at IS NOT NULL AS has_instances,
-                       row_number() OVER () AS place FROM (
-                    SELECT * FROM dag_run
-                    WHERE dag_id = locked.dag_id AND state = 'queued' AND run_after <= %(now)s AND backfill_id IS NULL
-                    ORDER BY CASE WHEN locked.in_order THEN coalesce(logical_date, run_after) END, run_after, id
-                    LIMIT greatest(0, least(%(most)s, locked.most - (
-                        SELECT count(*) FROM dag_run
-                        WHERE dag_id = locked.dag_id AND state = 'running' AND backfill_id IS NULL)))
-                ) AS first
-            ) AS run
-        ), filled AS (
-            SELECT run.* FROM (
-                SELECT DISTINCT queued.dag_id, queued.backfill_id, locked.in_order
-                FROM locked JOIN dag_run AS queued USING (dag_id)
-                WHERE queued.state = 'queued' AND queued.backfill_id IS NOT NULL
-            ) AS waiting JOIN backfill ON backfill.id = waiting.backfill_id CROSS JOIN LATERAL (
-                SELECT id, version_id, month, run_after, clear_number > 0 OR started_at IS NOT NULL AS has_instances,
-                       row_number() OVER () AS place FROM (
-                    SELECT * FROM dag_run
-                    WHERE dag_id = waiting.dag_id AND backfill_id = backfill.id AND state = 'queued'
-                    ORDER BY CASE WHEN backfill.run_backwards AND NOT waiting.in_order
-                                  THEN -extract(epoch FROM logical_date)
-                                  ELSE extract(epoch FROM logical_date) END, id
-                    LIMIT greatest(0, backfill.max_active_runs - (
-                        SELECT count(*) FROM dag_run
-                        WHERE dag_id = waiting.dag_id AND backfill_id = backfill.id AND state = 'running'))
-                ) AS first
-            ) AS run
-            WHERE backfill.completed_at IS NOT NULL OR NOT backfill.is_paused
-        )
-        SELECT * FROM (SELECT * FROM live UNION ALL SELECT * FROM filled) AS startable
-        ORDER BY place, run_after, id LIMIT %(most)s
-        """,
+        _STARTABLE,
         {
             "dag_ids": list(limits),
             "limits": list(limits.values()),
@@ -160,7 +184,6 @@ def runs_in_the_way(connection: Connection, limits: Mapping[str, int]) -> list[i
           AND NOT EXISTS (
               SELECT FROM task_instance AS instance
               WHERE instance.month = run.month AND instance.dag_run_id = run.id AND instance.state = ANY(%(busy)s))
-        ORDER BY run.id
         """,
         {"dag_ids": list(limits), "limits": list(limits.values()), "busy": sorted(_BUSY)},
     )

@@ -14,10 +14,10 @@ down_revision = "0005"
 
 
 def upgrade() -> None:
-    """Order the index by DAG within a priority weight, and add the column."""
+    """Order the index by DAG within a priority weight; add the column and the index of queued backfill runs."""
     op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text())
 
 
 def downgrade() -> None:
-    """Make the former index, and drop the column."""
+    """Make the former index; drop the column and the index of queued backfill runs."""
     op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".down.sql").read_text())

@@ -10,3 +10,6 @@ ALTER TABLE dag ADD COLUMN waits_for_past BOOLEAN DEFAULT false NOT NULL;
 UPDATE dag SET waits_for_past = true FROM dag_version AS version
 WHERE version.id = dag.version_id AND jsonb_path_exists(
     version.document, '$.tasks[*] ? (@.depends_on_past == true || @.wait_for_downstream == true)');
+
+-- Queued runs of backfills, in the order in which they start.
+CREATE INDEX dag_run_to_fill ON dag_run (dag_id, backfill_id, logical_date) WHERE state = 'queued' AND backfill_id IS NOT NULL;

@@ -60,6 +60,13 @@ dag_run = Table(
     CheckConstraint("ending IN ('success', 'failed')", name="ending_known"),
     CheckConstraint("(ended_at IS NOT NULL) = (state IN ('success', 'failed'))", name="ended_when_finished"),
     Index("dag_run_to_start", "dag_id", "run_after", "id", postgresql_where=text("state = 'queued'")),
+    Index(
+        "dag_run_to_fill",
+        "dag_id",
+        "backfill_id",
+        "logical_date",
+        postgresql_where=text("state = 'queued' AND backfill_id IS NOT NULL"),
+    ),
     Index("dag_run_unfinished", "dag_id", "state", postgresql_where=text("state IN ('queued', 'running')")),
     # Tells the beat which partitions have something to do, however many there are.
     Index("dag_run_unfinished_months", "month", postgresql_where=text("state IN ('queued', 'running')")),
