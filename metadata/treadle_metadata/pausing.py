@@ -17,7 +17,8 @@ from treadle_metadata.statements import tuples
 def set_paused(connection: Connection, dag_ids: Sequence[str], paused: bool, *, now: datetime) -> list[str]:
     """Pause or unpause DAGs; return the ids of those that changed, sorted.
 
-    When a DAG was unpaused is kept: ``catchup="none"`` does not go behind it.
+    When a DAG was unpaused is kept: ``catchup="none"`` does not go behind it. A schedule of which nobody knows the next
+    run is looked at again.
 
     An id that names no DAG changes nothing: the caller, who must answer that, has looked for it before.
     """
@@ -26,7 +27,9 @@ def set_paused(connection: Connection, dag_ids: Sequence[str], paused: bool, *, 
         """
         UPDATE dag
         SET is_paused = %(paused)s,
-            resumed_at = CASE WHEN %(paused)s THEN resumed_at ELSE %(now)s END
+            resumed_at = CASE WHEN %(paused)s THEN resumed_at ELSE %(now)s END,
+            next_run_at = CASE WHEN %(paused)s OR schedule_summary IS NULL THEN next_run_at
+                               ELSE coalesce(next_run_at, %(now)s) END
         WHERE dag_id = ANY(%(dag_ids)s) AND is_paused <> %(paused)s
         RETURNING dag_id
         """,

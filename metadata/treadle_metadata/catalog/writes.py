@@ -196,12 +196,13 @@ def _plan(connection: Connection, planned: Sequence[Mapping[str, Any]]) -> None:
         execute(
             connection,
             """
-            UPDATE dag SET next_run_at = new.run_after, next_logical_date = new.logical_date,
+            UPDATE dag SET next_run_at = CASE WHEN dag.is_paused AND new.is_unknown THEN NULL ELSE new.run_after END,
+                           next_logical_date = new.logical_date,
                            next_interval_start = new.interval_start, next_interval_end = new.interval_end,
                            at_run_limit = false
             FROM jsonb_to_recordset(%(rows)s::jsonb)
                 AS new (dag_id text, run_after timestamptz, logical_date timestamptz, interval_start timestamptz,
-                        interval_end timestamptz)
+                        interval_end timestamptz, is_unknown boolean)
             WHERE dag.dag_id = new.dag_id
             """,
             {"rows": json.dumps(planned)},
@@ -211,6 +212,9 @@ def _plan(connection: Connection, planned: Sequence[Mapping[str, Any]]) -> None:
 def _next(one: Accepted, following: DagRunInfo | None) -> dict[str, Any]:
     if following is None:
         return {"dag_id": one.dag.dag_id}
+    if one.dag.document.get("schedule", {}).get("kind") == "custom":
+        # Only its own process can tell; the scheduler asks it at once or, if the DAG is paused, when it goes on.
+        return {"dag_id": one.dag.dag_id, "run_after": following.run_after.isoformat(), "is_unknown": True}
     return {
         "dag_id": one.dag.dag_id,
         "run_after": following.run_after.isoformat(),

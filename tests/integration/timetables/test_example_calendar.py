@@ -12,6 +12,7 @@ from tests.support.scheduling import TestScheduler
 from tests.support.waiting import wait_until
 
 from treadle_executors.timetables import Evaluator
+from treadle_metadata import pausing
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
@@ -33,7 +34,9 @@ def test_the_trading_days_of_the_example_make_one_run_each(
     scheduler = TestScheduler(database, settings, clock)
     scheduler.context.custom = CustomTimetables(evaluator, lambda: scheduler.loop.wake(Scope.EVERYTHING))
     clock.set(datetime(2026, 4, 2, 21, tzinfo=UTC))
-    scheduler.set_dag("closing_prices", is_paused=False, next_run_at=clock.now())
+    assert scheduler.next_run_at("closing_prices") is None, "nobody has asked the timetable of a paused DAG"
+    with database.begin() as connection:
+        pausing.set_paused(connection, ["closing_prices"], False, now=clock.now())
 
     def looked(condition: Any) -> Any:
         scheduler.loop.beat()
