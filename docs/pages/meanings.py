@@ -32,6 +32,7 @@ DAG_ARGUMENTS: Final[Mapping[str, str]] = {
     "tags": "words to filter lists by",
     "auto_register": "whether a DAG of a `with` block is found without a name at file level",
     "fail_fast": "whether the first failure ends the run",
+    "rerun_with_latest_version": "whether cleared runs move to the newest version; None: as the setting says",
     "on_success_callback": "called when a run has succeeded",
     "on_failure_callback": "called when a run has failed",
     "deadline": "one `DeadlineAlert` or several: what is called when a run is not over in time",

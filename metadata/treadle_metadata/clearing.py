@@ -56,6 +56,11 @@ class Plan:
         return bool(self.runs)
 
     @property
+    def on_older_versions(self) -> int:
+        """Return how many of the runs stay on a version that is not their DAG's newest one."""
+        return sum(run["version_id"] != self.moves.version_id for run in self.runs) - len(self.moves.runs)
+
+    @property
     def changes(self) -> list[dict[str, Any]]:
         """Every instance that changes, run by run: ``action`` is clear, add (a new task) or remove (a former one)."""
         names = ("dag_run_id", "run_id", "logical_date", "task_id", "map_index", "state")

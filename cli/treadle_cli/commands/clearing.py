@@ -85,6 +85,9 @@ def clear_selected(
     default = edge.settings().rerun_with_latest_version
     planned = in_database(lambda connection: clearing.plan(connection, selection, latest=latest, default=default))
     _show(planned, output)
+    if planned.on_older_versions:
+        number = counted(planned.on_older_versions, "run")
+        say(f"{number} of an older version of the DAG: that one runs again, unless --latest is given")
     if not planned or dry_run:
         return
     edge.confirm(_question(planned), yes=yes)

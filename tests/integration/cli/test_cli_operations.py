@@ -42,6 +42,9 @@ def test_a_clear_onto_the_latest_version_says_what_is_cleared_and_added(
     line: CommandLine, scheduler: TestScheduler
 ) -> None:
     deploy(scheduler)
+    told = line.run("tasks", "clear", "d", "b", "--run-id", "r1", "--dry-run").stderr
+    assert "1 run of an older version of the DAG: that one runs again, unless --latest is given" in told
+    assert "older" not in line.run("tasks", "clear", "d", "b", "--run-id", "r1", "--latest", "--dry-run").stderr
     shown = line.json("tasks", "clear", "d", "b", "--run-id", "r1", "--latest", "--dry-run")
     assert [(one["task_id"], one["action"]) for one in shown] == [("b", "clear"), ("c", "add")]
     assert (

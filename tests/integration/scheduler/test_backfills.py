@@ -142,6 +142,41 @@ def test_another_scheduler_goes_on_with_the_backfill_of_one_that_was_killed(
     assert {one["state"] for one in dates} == {"success"}
 
 
+@pytest.mark.parametrize("reprocess", ["none", "failed", "completed"])
+def test_a_preview_of_a_backfill_is_its_effect(scheduler: TestScheduler, reprocess: str) -> None:
+    """Case H11: some dates have a run that succeeded, some one that failed, some none."""
+    daily(scheduler)
+    scheduler.executor.outcome = lambda one: {
+        "outcome": "failed" if one["run"]["logical_date"] in (at(2).isoformat(), at(3).isoformat()) else "success"
+    }
+    fill(scheduler, 1, 4)
+    scheduler.beats()
+    with scheduler.database.begin() as connection:
+        execute(connection, "UPDATE backfill SET completed_at = %(now)s", {"now": scheduler.clock.now()})
+    how: dict[str, Any] = {"reprocess_behavior": reprocess, "now": scheduler.clock.now()}
+    with scheduler.database.begin() as connection:
+        shown = backfills.create(connection, "daily", at(1), at(7), dry_run=True, **how)
+    before = _runs(scheduler)
+    with scheduler.database.begin() as connection:
+        made = backfills.create(connection, "daily", at(1), at(7), **how)
+    assert made.planned == shown.planned
+    after = _runs(scheduler)
+    did = {
+        day: "create" if day not in before else "rerun" if after[day] != before[day] else "skip"
+        for day in after
+        if at(1) <= day <= at(7)
+    }
+    assert did == {one.logical_date: one.action for one in shown.planned}
+    again = {"none": 0, "failed": 2, "completed": 4}[reprocess]
+    assert sorted(did.values()) == ["create"] * 3 + ["rerun"] * again + ["skip"] * (4 - again)
+
+
+def _runs(scheduler: TestScheduler) -> dict[datetime, tuple[str, int]]:
+    with scheduler.database.begin() as connection:
+        found = rows(connection, "SELECT logical_date, state, clear_number FROM dag_run")
+    return {one["logical_date"]: (one["state"], one["clear_number"]) for one in found}
+
+
 def test_a_cancelled_backfill_says_so(scheduler: TestScheduler) -> None:
     daily(scheduler)
     number = fill(scheduler, 1, 3)
