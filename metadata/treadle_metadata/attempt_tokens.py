@@ -19,6 +19,8 @@ from uuid import UUID
 
 import jwt
 
+from treadle_metadata.identifiers import AttemptRef
+
 ALGORITHM: Final = "HS256"
 AUDIENCE: Final = "treadle-execution"
 QUEUED_LIFETIME: Final = timedelta(days=7)
@@ -40,15 +42,6 @@ class Scope(StrEnum):
 
 class AttemptTokenError(Exception):
     """The token is malformed, not ours, expired or meant for something else; ``str()`` is for the caller."""
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptRef:
-    """Which attempt a token names, and where its rows are."""
-
-    attempt_id: UUID
-    task_instance_id: int
-    month: date
 
 
 @dataclass(frozen=True, slots=True)

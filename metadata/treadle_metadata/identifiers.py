@@ -1,4 +1,4 @@
-"""Identifiers: attempt ids (UUIDv7, RFC 9562) and the rules for run ids.
+"""Identifiers: attempt ids (UUIDv7, RFC 9562), where an attempt's rows are, and the rules for run ids.
 
 Attempt ids begin with the time, so that rows of one moment lie together in their index.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Final
 from uuid import UUID
@@ -17,7 +18,7 @@ from treadle_metadata.errors import InvalidRequestError, shown
 RUN_ID: Final = re.compile(r"[A-Za-z0-9_.~:+-]{1,250}")
 """What a run id may be: it is part of a log path and of URLs (cases F2, F3)."""
 
-RESERVED_PREFIXES: Final = ("scheduled__", "backfill__")
+RESERVED_PREFIXES: Final = ("scheduled__", "backfill__", "asset_triggered__")
 
 
 def new_attempt_id() -> UUID:
@@ -50,3 +51,12 @@ def checked_run_id(run_id: str) -> str:
                 f"run id {shown(run_id)} begins with {prefix!r}, which the scheduler's own runs use"
             )
     return run_id
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRef:
+    """Names one attempt, and says where its rows are."""
+
+    attempt_id: UUID
+    task_instance_id: int
+    month: date

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from operator import itemgetter
+from itertools import groupby
+from operator import attrgetter, itemgetter
 from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import Connection
 
+from treadle_metadata.identifiers import AttemptRef
 from treadle_metadata.statements import execute, tuples
 
 LONGEST_RETRY_DELAY: Final = 366 * 86400.0
@@ -120,6 +122,15 @@ _BEAT: Final = """
     FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[]) AS beat (id, attempt_id)
     WHERE instance.id = beat.id AND instance.month = %(month)s AND instance.attempt_id = beat.attempt_id
       AND instance.state IN ('queued', 'running')
+    RETURNING instance.attempt_id
+"""
+
+_KEEP_QUEUED: Final = """
+    UPDATE task_instance AS instance
+    SET lease_until = %(lease_until)s
+    FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[]) AS waiting (id, attempt_id)
+    WHERE instance.id = waiting.id AND instance.month = %(month)s AND instance.attempt_id = waiting.attempt_id
+      AND instance.state = 'queued'
     RETURNING instance.attempt_id
 """
 
@@ -235,6 +246,21 @@ def beat(
         "lease_until": lease_until,
     }
     return {row[0] for row in tuples(connection, _BEAT, parameters)}
+
+
+def keep_queued(connection: Connection, waiting: Sequence[AttemptRef], *, lease_until: datetime) -> set[UUID]:
+    """Renew the leases of attempts that wait for a worker; return those that no worker has started yet."""
+    kept: set[UUID] = set()
+    for month, batch in groupby(sorted(waiting, key=attrgetter("month", "task_instance_id")), key=attrgetter("month")):
+        listed = list(batch)
+        parameters = {
+            "ids": [one.task_instance_id for one in listed],
+            "attempt_ids": [one.attempt_id for one in listed],
+            "month": month,
+            "lease_until": lease_until,
+        }
+        kept |= {row[0] for row in tuples(connection, _KEEP_QUEUED, parameters)}
+    return kept
 
 
 def take_back(connection: Connection, ids: Sequence[int], attempt_ids: Sequence[UUID], *, month: date) -> int:

@@ -15,9 +15,10 @@ from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.web import Client, client_of
 
 from treadle.document import TaskDocument
-from treadle_metadata.attempt_tokens import AttemptClaim, AttemptRef, Scope
+from treadle_metadata.attempt_tokens import AttemptClaim, Scope
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
+from treadle_metadata.identifiers import AttemptRef
 from treadle_metadata.settings import Settings
 from treadle_webserver.app import create_app
 

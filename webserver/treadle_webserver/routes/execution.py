@@ -15,8 +15,9 @@ from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, R
 
 from treadle_executors.execution_api import Batch, DatabaseExecution, ExecutionUnavailable
 from treadle_metadata import attempt_logs
-from treadle_metadata.attempt_tokens import AttemptClaim, AttemptRef, AttemptTokenError, Scope
+from treadle_metadata.attempt_tokens import AttemptClaim, AttemptTokenError, Scope
 from treadle_metadata.errors import InvalidRequestError
+from treadle_metadata.identifiers import AttemptRef
 from treadle_webserver.authorize import ClaimOf
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
-from treadle_metadata.attempt_tokens import AttemptRef
+from treadle_metadata.identifiers import AttemptRef
 
 
 class Item(BaseModel):

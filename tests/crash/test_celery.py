@@ -1,0 +1,83 @@
+"""Attempts by way of Celery, Redis and HTTP, with real processes, some of them killed (cases C1, C2, C4, C17, C18)."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.celery_service import CeleryService, celery_service
+from tests.support.waiting import wait_until
+
+from treadle_metadata.connection import Database
+
+TASKS = 40
+
+
+@pytest.fixture
+def installation(home: Path, own_database: Database) -> Iterator[CeleryService]:
+    """A scheduler and all else but workers."""
+    with celery_service(home, own_database) as one:
+        yield one
+
+
+@pytest.fixture
+def running(installation: CeleryService) -> CeleryService:
+    """An installation with one worker whose run is well under way."""
+    installation.install(TASKS, seconds=0.1)
+    installation.start()
+    installation.start_worker("-c", "4")
+    installation.trigger()
+    wait_until(lambda: installation.finished() >= 4, 40)
+    return installation
+
+
+def charged(installation: CeleryService) -> int:
+    """Return how many attempts were charged without success."""
+    return int(installation.select("SELECT count(*) AS n FROM task_attempt WHERE outcome = 'failed'")[0]["n"])
+
+
+def test_a_worker_told_to_stop_hands_its_attempts_back_and_another_goes_on(running: CeleryService) -> None:
+    """Case C17."""
+    running.workers[0].send_signal(signal.SIGTERM)
+    running.start_worker("-c", "4")
+    assert running.workers[0].wait(20) == 0
+    running.wait_for_end()
+    running.assert_ended_right(TASKS, kills=0)
+    assert charged(running) == 0
+
+
+def test_a_killed_worker_costs_its_attempts_and_another_goes_on(running: CeleryService) -> None:
+    """Case C4: nothing waits for the broker's visibility time-out."""
+    running.workers[0].kill()
+    running.start_worker("-c", "4")
+    running.wait_for_end()
+    running.assert_ended_right(TASKS, kills=1)
+    assert 0 < charged(running) <= 4
+
+
+def test_a_broker_that_dies_and_forgets_everything_loses_no_task(running: CeleryService) -> None:
+    """Case C18."""
+    running.redis.kill()
+    running.redis.start()
+    # Celery connects again after pauses of up to 30 s.
+    running.wait_for_end(120)
+    running.assert_ended_right(TASKS, kills=0)
+
+
+def test_a_message_that_comes_again_while_its_attempt_runs_changes_nothing(installation: CeleryService) -> None:
+    """Cases C1 and C2: the broker is made to believe that the visibility time-out of the running attempts is over."""
+    installation.install(2, seconds=15.0)
+    installation.start()
+    installation.start_worker("-c", "4")
+    installation.trigger()
+    wait_until(lambda: len(installation.executions()) == 2, 40)
+    held = [bytes(one) for one in installation.redis.client.zrange("unacked_index", 0, -1)]
+    assert len(held) == 2
+    installation.redis.client.zadd("unacked_index", dict.fromkeys(held, 0))
+    # Given out again means: entered anew with the time of now.
+    wait_until(lambda: all(installation.redis.client.zscore("unacked_index", one) is None for one in held), 40)
+    installation.wait_for_end()
+    installation.assert_ended_right(2, kills=0)
+    assert (charged(installation), installation.executions()) == (0, {0: 1, 1: 1})
