@@ -207,7 +207,8 @@ def _worded(listing: Listing, output: str | None) -> Listing:
     """Return the listing with durations and instants as people read them, unless a program reads them."""
     if output in ("json", "yaml", "plain"):
         return listing
-    return Listing(listing.columns, [_readable(row) for row in listing.rows], listing.empty)
+    optional = ("run_id", "busiest_mean", "freest_mean", "mean")
+    return Listing(listing.columns, [_readable(row) for row in listing.rows], listing.empty, optional=optional)
 
 
 def _readable(row: Mapping[str, Any]) -> Row:
