@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from treadle import document as documents
+from treadle.assets import is_storable
 from treadle.document import DagDocument
 from treadle.partition_keys import partition_of
 from treadle.timetables.base import DataInterval, InvalidSchedule
@@ -157,7 +158,7 @@ def checked_partition_key(key: str) -> str:
     Raises:
         InvalidRequestError: it is empty, longer than 250 characters or holds a NUL character.
     """
-    if not key or len(key) > 250 or "\0" in key:
+    if not key or len(key) > 250 or not is_storable(key):
         raise InvalidRequestError(f"partition key {shown(key)} cannot be used: expected 1 to 250 characters, no NUL")
     return key
 

@@ -8,6 +8,7 @@ asset is dataset (section 15).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
@@ -18,6 +19,7 @@ from treadle.params import json_value
 from treadle.wording import shown
 
 LONGEST_NAME: Final = 1500
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]").search
 RESERVED_SCHEMES: Final = frozenset({"airflow", "treadle"})
 
 
@@ -229,22 +231,24 @@ def plain_extra(extra: Mapping[str, Any] | None) -> dict[str, Any]:
         plain: dict[str, Any] = json_value("extra", dict(extra or {}))
     except ParamError as error:
         raise DagError(f"the extra of an asset cannot be stored: {error.reason}") from None
-    if has_nul(plain):
-        raise DagError("the extra of an asset cannot be stored: a text in it has a NUL character")
+    if not is_storable(plain):
+        raise DagError(
+            "the extra of an asset cannot be stored: a text in it has a NUL character or half a surrogate pair"
+        )
     return plain
 
 
-def has_nul(value: Any) -> bool:
-    """Return whether a JSON value has a NUL character in one of its texts: the database cannot store it."""
+def is_storable(value: Any) -> bool:
+    """Return whether the database can store a JSON value: no text in it has a NUL character or a lone surrogate."""
     if isinstance(value, str):
-        return "\0" in value
+        return "\0" not in value and (value.isascii() or not _LONE_SURROGATE(value))
     if isinstance(value, Mapping):
-        return any(has_nul(key) or has_nul(item) for key, item in value.items())
-    return isinstance(value, list) and any(map(has_nul, value))
+        return all(is_storable(key) and is_storable(item) for key, item in value.items())
+    return not isinstance(value, list) or all(map(is_storable, value))
 
 
 def _text(owner: str, name: str, value: Any) -> str:
-    if not isinstance(value, str) or not value.strip() or "\0" in value or len(value) > LONGEST_NAME:
+    if not isinstance(value, str) or not value.strip() or not is_storable(value) or len(value) > LONGEST_NAME:
         raise InvalidArgumentError(owner, name, value, f"a text of 1 to {LONGEST_NAME} characters without NUL")
     return value
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle.assets import has_nul
+from treadle.assets import is_storable
 from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.errors import InvalidRequestError
 from treadle_metadata.statements import execute, rows, tuples
@@ -148,8 +148,10 @@ def _row(event: NewEvent) -> dict[str, Any]:
         _check_text(what, text, LONGEST_NAME)
     _check_text("partition key", event.partition_key, LONGEST_KEY)
     for extra in (event.extra, event.asset_extra or {}):
-        if not isinstance(extra, Mapping) or has_nul(extra):
-            raise InvalidRequestError("the extra of an asset event must be a JSON object without NUL characters")
+        if not isinstance(extra, Mapping) or not is_storable(extra):
+            raise InvalidRequestError(
+                "the extra of an asset event must be a JSON object of texts without NUL characters"
+            )
     return {
         "name": event.name,
         "uri": event.uri,
@@ -166,5 +168,5 @@ def _row(event: NewEvent) -> dict[str, Any]:
 
 
 def _check_text(what: str, text: Any, most: int) -> None:
-    if text is not None and (not isinstance(text, str) or not text or "\0" in text or len(text) > most):
+    if text is not None and (not isinstance(text, str) or not text or not is_storable(text) or len(text) > most):
         raise InvalidRequestError(f"an asset event's {what} must be a text of 1 to {most} characters without NUL")

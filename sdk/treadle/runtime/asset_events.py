@@ -12,7 +12,7 @@ from datetime import datetime
 from types import GeneratorType
 from typing import Any, overload
 
-from treadle.assets import Asset, AssetAlias, AssetRef, Metadata, NamedAsset, plain_extra
+from treadle.assets import Asset, AssetAlias, AssetRef, Metadata, NamedAsset, is_storable, plain_extra
 from treadle.document import AssetKey
 from treadle.errors import NoSuchAssetError
 from treadle.moments import moment_of
@@ -88,7 +88,7 @@ class OutletEvent:
             ValueError: a key is no text of 1 to 250 characters.
         """
         for key in [keys] if isinstance(keys, str) else keys:
-            if not isinstance(key, str) or not key or "\0" in key or len(key) > LONGEST_KEY:
+            if not isinstance(key, str) or not key or not is_storable(key) or len(key) > LONGEST_KEY:
                 raise ValueError(f"a partition key is a text of 1 to {LONGEST_KEY} characters, not {key!r}")
             if key not in self.partition_keys:
                 self.partition_keys.append(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -173,12 +174,21 @@ def test_what_is_not_there_is_404(admin: Client, scheduler: TestScheduler, metho
 
 @pytest.mark.parametrize(
     "body",
-    [{"extra": {"a": "\0"}}, {"partition_key": ""}, {"extra": [1]}, {"surprise": 1}, {"partition_key": "x" * 251}],
+    [
+        {"extra": {"a": "\0"}},
+        {"extra": {"a": ["\ud800"]}},
+        {"extra": [1]},
+        {"surprise": 1},
+        {"partition_key": ""},
+        {"partition_key": "\ud800"},
+        {"partition_key": "x" * 251},
+    ],
 )
 def test_an_event_that_cannot_be_stored_is_refused(
     admin: Client, scheduler: TestScheduler, body: dict[str, Any], database: Database
 ) -> None:
-    answer = admin.post(f"{ASSETS}/events", json={"asset_id": id_of(admin, "orders"), **body})
+    content = json.dumps({"asset_id": id_of(admin, "orders"), **body})
+    answer = admin.post(f"{ASSETS}/events", content=content, headers={"content-type": "application/json"})
     assert answer.status_code in (400, 422), answer.text
     with database.begin() as connection:
         assert rows(connection, "SELECT FROM asset_event") == []
