@@ -14,8 +14,8 @@ from treadle.document import ScheduleDocument
 from treadle.errors import InvalidSchedule
 from treadle.timetables.base import DagRunInfo, DataInterval, TimeRestriction, Timetable
 
-_STEPS: Final = 100_000
-"""Times passed over in one answer; a timetable that needs more is taken not to move."""
+_STEPS: Final = 1_000_000
+"""Times passed over in one answer, as far as the time limit allows; a timetable that needs more goes nowhere."""
 
 
 class AdaptedTimetable(Timetable):

@@ -26,7 +26,8 @@ _COUNTED: Final = 1000
 class Missed:
     """Times of a schedule that became no run: one, or a long row of them from ``run_after`` to ``last_run_after``.
 
-    ``slots`` is None where they were too many to be counted. ``reason``: ``late``, ``overlap`` or ``paused``.
+    ``slots`` is None where they were too many to be counted; ``last_run_after`` is then the latest time that was due,
+    whether it was made or not. ``reason``: ``late``, ``overlap`` or ``paused``.
     """
 
     run_after: datetime
@@ -145,11 +146,12 @@ def _missed(
     rows = [Missed(one.run_after, one.logical_date, one.run_after, 1, _reason(one, at)) for one in single]
     if not rest:
         return tuple(rows), single[-1].data_interval if single else at.last
-    uncounted = len(rest) == _COUNTED
-    end = min(until.run_after, at.now) if uncounted and until else at.now if uncounted else rest[-1].run_after
-    count = None if uncounted else len(rest)
-    rows.append(Missed(rest[0].run_after, rest[0].logical_date, end, count, _reason(rest[0], at)))
-    return tuple(rows), rest[-1].data_interval
+    end, count = rest[-1], len(rest) if len(rest) < _COUNTED else None
+    if count is None:
+        # Not one by one: the timetable knows which is the latest that is due.
+        end = _next(timetable, at.last, replace(restriction, catchup=False), at.now) or end
+    rows.append(Missed(rest[0].run_after, rest[0].logical_date, end.run_after, count, _reason(rest[0], at)))
+    return tuple(rows), end.data_interval
 
 
 def _reason(info: DagRunInfo, at: Situation) -> str:

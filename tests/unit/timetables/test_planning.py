@@ -14,6 +14,7 @@ from treadle.timetables import (
     ContinuousTimetable,
     CronDataIntervalTimetable,
     CronTriggerTimetable,
+    DagRunInfo,
     DataInterval,
     DeltaTriggerTimetable,
     EventsTimetable,
@@ -115,6 +116,21 @@ def test_a_dag_that_never_ran_misses_nothing(catchup: Any) -> None:
     expected = {True: START, False: START + timedelta(hours=5), "none": None}[catchup]
     assert (found.due and found.due.run_after) == expected
     assert found.missed == ()
+
+
+@pytest.mark.parametrize("adapted", [False, True])
+@pytest.mark.parametrize("skips", [False, True])
+def test_a_long_pause_is_left_behind_at_one_look(adapted: bool, skips: bool) -> None:
+    minutely: Timetable = CronTriggerTimetable("* * * * *", timezone="UTC")
+    minutely = AdaptedTimetable(minutely) if adapted else minutely
+    restriction, now = TimeRestriction(START, catchup="none"), START + timedelta(days=20, seconds=30)
+    found = plan(minutely, restriction, Situation(now, DataInterval.exact(START), resumed_at=now, skips=skips))
+    assert found.missed[100].slots is None
+    assert (found.due, found.following) == (None, DagRunInfo.exact(START + timedelta(days=20, minutes=1)))
+    assert found.last == DataInterval.exact(START + timedelta(days=20))
+    again = plan(minutely, restriction, Situation(now + MINUTE, found.last, resumed_at=now))
+    assert again.due == found.following
+    assert again.missed == ()
 
 
 @pytest.mark.parametrize("timetable", [OnceTimetable(), ContinuousTimetable()])
