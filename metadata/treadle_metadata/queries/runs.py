@@ -49,6 +49,8 @@ class RunFilter:
     run_id_prefix: str | None = None
     dag_id_pattern: str | None = None
     user_pattern: str | None = None
+    partition_pattern: str | None = None
+    partition_prefix: str | None = None
     run_after: Between = ANYTIME
     logical_date: Between = ANYTIME
     started: Between = ANYTIME
@@ -96,6 +98,8 @@ def list_runs(connection: Connection, wanted: RunFilter, page: PageRequest) -> P
     conditions.prefix("run.run_id", "run_id_prefix", wanted.run_id_prefix)
     conditions.pattern("run.dag_id", "dag_id_pattern", wanted.dag_id_pattern)
     conditions.pattern("run.triggering_user", "user_pattern", wanted.user_pattern)
+    conditions.pattern("run.partition_key", "partition_pattern", wanted.partition_pattern)
+    conditions.prefix("run.partition_key", "partition_prefix", wanted.partition_prefix)
     conditions.between("run.run_after", "run_after", wanted.run_after)
     conditions.between("run.logical_date", "logical_date", wanted.logical_date)
     conditions.between("run.started_at", "started", wanted.started)

@@ -128,6 +128,12 @@ def test_an_asset_is_made_afresh_by_the_one_dag_that_makes_it(admin: Client, sch
     assert shown["run_type"] == "asset_materialization"
     assert shown["dag_run_id"].startswith("asset_materialization__")
     assert shown["partition_key"] == "eu"
+    for query, number in [
+        ("partition_key_pattern=eu", 1),
+        ("partition_key_prefix_pattern=e", 1),
+        ("partition_key_pattern=us", 0),
+    ]:
+        assert len(admin.get(f"/api/v2/dags/producer/dagRuns?{query}").json()["dag_runs"]) == number
     refused = admin.post(f"{ASSETS}/{id_of(admin, 'customers')}/materialize")
     assert refused.status_code == 404
     scheduler.install(a_dag("another", TaskDocument("load", outlets=(("asset", "orders"),))))

@@ -46,6 +46,8 @@ class RunQuery(RunDatesQuery):
     run_id_prefix_pattern: Text = None
     dag_id_pattern: Text = None
     triggering_user_name_pattern: Text = None
+    partition_key_pattern: Text = None
+    partition_key_prefix_pattern: Text = None
 
     def wanted(self, dag_id: str) -> queries.RunFilter:
         """Return the filter, for one DAG or all."""
@@ -58,6 +60,8 @@ class RunQuery(RunDatesQuery):
             run_id_prefix=self.run_id_prefix_pattern,
             dag_id_pattern=self.dag_id_pattern,
             user_pattern=self.triggering_user_name_pattern,
+            partition_pattern=self.partition_key_pattern,
+            partition_prefix=self.partition_key_prefix_pattern,
             run_after=self.between("run_after"),
             logical_date=self.between("logical_date"),
             started=self.between("start_date"),
