@@ -200,6 +200,20 @@ def test_when_a_check_fails_the_alert_runs_and_the_summary_does_not(tmp_path: Pa
     assert not (tmp_path / "checked").exists()
 
 
+def test_a_busy_supplier_is_asked_again_and_each_end_is_told(tmp_path: Path) -> None:
+    followed = succeeded("told_in_time", tmp_path).task("follow")
+    assert (followed.tries, followed.value) == (2, "order 1001 is on its way")
+    assert (tmp_path / "told.txt").read_text() == "try 1: 429: ask later\norder 1001 was followed\n"
+
+
+def test_an_order_that_is_not_there_is_asked_for_once(tmp_path: Path) -> None:
+    result = run("told_in_time", tmp_path, order="none").task("follow")
+    assert (result.state, result.tries) == ("failed", 1)
+    assert result.error is not None
+    assert result.error["retry_reason"] == "asking again does not make the order exist"
+    assert (tmp_path / "told.txt").read_text() == "order none could not be followed: task_failure\n"
+
+
 def test_the_files_load_without_anything_but_treadle_and_the_standard_library() -> None:
     code = (
         "import runpy, sys; known = set(sys.modules);"
