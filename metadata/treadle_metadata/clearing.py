@@ -58,7 +58,8 @@ class Plan:
     @property
     def on_older_versions(self) -> int:
         """Return how many of the runs stay on a version that is not their DAG's newest one."""
-        return sum(run["version_id"] != self.moves.version_id for run in self.runs) - len(self.moves.runs)
+        older = [run for run in self.runs if run["version_id"] != self.moves.version_id]
+        return len(older) - len(self.moves.runs)
 
     @property
     def changes(self) -> list[dict[str, Any]]:

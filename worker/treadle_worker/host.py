@@ -198,6 +198,10 @@ class Host:
         if self._attempts.pop(attempt.id, None) is None:
             return
         self._leases.forget(attempt.id)
+        loaded = attempt.template.code_hash if attempt.template is not None else None
+        if loaded not in (None, attempt.workload["file_hash"]):
+            # The file was edited and used before anybody had read it: what ran is not what the workload says.
+            report["code_hash"] = loaded
         self._outgoing.finishes.append(report)
         if not self._attempts:
             masking.MASKER.clear()

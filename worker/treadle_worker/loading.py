@@ -7,6 +7,7 @@ depends on its path within the dags folder only, so that a class of it is the sa
 from __future__ import annotations
 
 import difflib
+import hashlib
 import importlib.util
 import linecache
 import os
@@ -14,6 +15,7 @@ import sys
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from treadle import collection
@@ -39,6 +41,8 @@ class LoadedFile:
     state: _FileState | None
     modules: Mapping[str, _FileState | None]
     is_stored: bool = False
+    code_hash: str | None = None
+    """The SHA-256 of the text that was imported from disk."""
 
     def changed(self, *, modules_too: bool) -> str | None:
         """Return which file was edited since, in words, or None; the imported modules are looked at if asked for."""
@@ -73,7 +77,7 @@ def load_dag_file(file: str, dags_folder: str, source: str | None = None) -> Loa
         raise DagFileError(f"{file} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    state = _state(path)
+    state, code_hash = _state(path), _hash(path) if source is None else None
     try:
         if source is None:
             spec.loader.exec_module(module)
@@ -83,7 +87,8 @@ def load_dag_file(file: str, dags_folder: str, source: str | None = None) -> Loa
     except BaseException as error:
         del sys.modules[name]
         raise DagFileError(f"{type(error).__name__}: {error}") from error
-    return LoadedFile(dags, path, state, _modules_below(dags_folder, except_for=path), source is not None)
+    modules = _modules_below(dags_folder, except_for=path)
+    return LoadedFile(dags, path, state, modules, source is not None, code_hash)
 
 
 def _execute(source: str, path: str, namespace: dict[str, Any]) -> None:
@@ -110,6 +115,13 @@ def pick_dag(dags: Mapping[str, DAG], dag_id: str, file: str) -> DAG:
     hint = f"; did you mean {close[0]!r}?" if close else ""
     defined = ", ".join(sorted(dags)) or "none"
     raise DagFileError(f"{file} does not define the DAG {dag_id!r} (its DAGs: {defined}){hint}")
+
+
+def _hash(path: str) -> str | None:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return None
 
 
 def _state(path: str) -> _FileState | None:

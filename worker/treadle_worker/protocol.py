@@ -164,6 +164,8 @@ class FinishReport(TypedDict):
     retry_delay_seconds: float | None
     called_back: bool
     subject: NotRequired[Subject]
+    code_hash: NotRequired[str]
+    """The SHA-256 of the text that ran, where it is not the workload's ``file_hash``."""
 
 
 class Heartbeat(TypedDict):

@@ -145,6 +145,7 @@ class TemplatePool:
     def _told(self, template: Template, report: dict[str, Any]) -> None:
         assert template.server is not None
         if "ready" in report:
+            template.code_hash = report["code_hash"]
             template.begin(State.READY)
         elif "threads" in report:
             template.begin(State.BARE)

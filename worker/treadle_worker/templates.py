@@ -60,6 +60,7 @@ class Template:
         self.overtime = False
         self.superseded = False
         self.is_stored = False
+        self.code_hash: str | None = None
         self.dismissed = False
         self.runners: dict[int, Runner] = {}
         self._importing: list[Attempt] = []

@@ -83,7 +83,7 @@ def serve_template(control: socket.socket, file: str, config: HostConfig, stored
     gc.collect()
     gc.freeze()
     forker.refuse = _Staleness(loaded).reason
-    forker.report({"ready": True})
+    forker.report({"ready": True, "code_hash": loaded.code_hash})
     forker.send_reports()
     forker.serve()
 

@@ -97,12 +97,14 @@ _CLOSE: Final = """
     SET outcome = report.outcome, started_at = coalesce(report.started_at, attempt.started_at),
         ended_at = report.ended_at, hostname = coalesce(report.hostname, attempt.hostname), pid = report.pid,
         exit_code = report.exit_code, signal = report.signal, peak_rss_bytes = report.peak_rss,
-        cpu_seconds = report.cpu_seconds, error = report.error, rendered_fields = report.rendered
+        cpu_seconds = report.cpu_seconds, error = report.error, rendered_fields = report.rendered,
+        code_hash = coalesce(report.code_hash, attempt.code_hash)
     FROM unnest(%(attempt_ids)s::uuid[], %(outcomes)s::text[], %(started)s::timestamptz[], %(ended)s::timestamptz[],
                 %(hostnames)s::text[], %(pids)s::int[], %(exit_codes)s::int[], %(signals)s::int[],
-                %(peak_rss)s::bigint[], %(cpu_seconds)s::float8[], %(errors)s::jsonb[], %(rendered)s::jsonb[])
+                %(peak_rss)s::bigint[], %(cpu_seconds)s::float8[], %(errors)s::jsonb[], %(rendered)s::jsonb[],
+                %(code_hashes)s::text[])
          AS report (attempt_id, outcome, started_at, ended_at, hostname, pid, exit_code, signal, peak_rss, cpu_seconds,
-                    error, rendered)
+                    error, rendered, code_hash)
     WHERE attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s
       AND (attempt.outcome IS NULL OR attempt.outcome = 'withdrawn')
 """
@@ -210,6 +212,7 @@ def _finish_parameters(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "rendered": texts("rendered_fields"),
         "retry_delays": floats("retry_delay_seconds"),
         "map_labels": column("rendered_map_index"),
+        "code_hashes": column("code_hash"),
         "longest_delay": LONGEST_RETRY_DELAY,
     }
 

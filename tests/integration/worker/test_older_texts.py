@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from tests.integration.worker.conftest import Rig
@@ -60,3 +61,13 @@ def test_a_traceback_shows_the_lines_that_ran(rig: Rig) -> None:
 def test_a_file_that_leaves_threads_running_runs_its_stored_text_too(rig: Rig) -> None:
     old = old_text(rig, THREADED)
     assert '"old"' in value_of(rig, file_hash="1", source=old)
+
+
+def test_a_file_that_was_edited_before_anybody_read_it_is_told_by_its_hash(rig: Rig) -> None:
+    old = old_text(rig)
+    (path,) = Path(rig.home, "dags").glob("*.py")
+    known, new = (hashlib.sha256(text.encode()).hexdigest() for text in (old, path.read_text()))
+    finish = rig.run("tell", file_hash=known)
+    assert '"new"' in finish["xcoms"][0]["value"]
+    assert finish["code_hash"] == new
+    assert "code_hash" not in rig.run("tell", file_hash=new)

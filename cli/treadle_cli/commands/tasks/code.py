@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -40,6 +41,16 @@ def code(dag_id: str, task_id: str, run: str | None, map_index: int, try_number:
 
     attempt, source = in_database(act)
     if source is None:
-        raise CliError(f"the text that try {attempt['try_number']} ran was not kept: it ran before texts were kept")
+        raise CliError(_not_kept(attempt))
     say(f"version {attempt['version_number']}, text {attempt['code_hash'][:12]}")
     click.echo(source, nl=False)
+
+
+def _not_kept(attempt: Mapping[str, Any]) -> str:
+    which = f"the text that try {attempt['try_number']} ran"
+    if attempt["code_hash"] is None:
+        return f"{which} is not known: it ran before texts were kept"
+    return (
+        f"{which} (SHA-256 {attempt['code_hash'][:12]}...) was not kept: "
+        "the file was edited again before the DAG processor had read it"
+    )
