@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.support.scheduling import TestScheduler
+from tests.support.waiting import wait_until
 
 from treadle.document import ScheduleDocument
 from treadle.errors import InvalidSchedule
@@ -19,6 +20,8 @@ from treadle_executors.timetables import Evaluator
 from treadle_metadata import backfills
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.errors import InvalidRequestError
+from treadle_scheduler.custom_timetables import CustomTimetables
+from treadle_scheduler.waking import Scope
 
 BAD = """
 class Raises(Hourly):
@@ -54,7 +57,7 @@ class Nosy(Hourly):
 
 WORDS = {
     "Raises": "LookupError: no holidays for 2026",
-    "Hangs": "gave no answer in 1 s",
+    "Hangs": "gave no answer in 2 s",
     "Exits": "its process ended",
     "Naive": "has no time zone",
     "Stands": "is not later than the last one",
@@ -104,6 +107,25 @@ def test_timetables_that_fail_in_any_way_break_their_own_dag_only(
         assert scheduler.run_states(kind) == {}
 
 
+def test_two_schedulers_that_ask_the_same_timetable_make_each_run_once(
+    scheduler: TestScheduler, clock: ManualClock, folder: Any, timed: Any, evaluator: Evaluator
+) -> None:
+    folder.write("hours")
+    other = TestScheduler(scheduler.database, scheduler.context.settings, clock)
+    other.context.custom = CustomTimetables(evaluator, lambda: other.loop.wake(Scope.EVERYTHING))
+    scheduler.install(timed("custom", _custom("hours"), catchup=True), next_run_at=clock.now())
+    clock.advance(timedelta(hours=6))
+
+    def both() -> bool:
+        scheduler.loop.beat()
+        other.loop.beat()
+        return len(scheduler.run_states("custom")) == 7
+
+    wait_until(both)
+    assert sorted(run_id[22:24] for run_id in scheduler.run_states("custom")) == [str(hour) for hour in range(12, 19)]
+    assert scheduler.next_run_at("custom") == datetime(2026, 1, 15, 19, tzinfo=UTC)
+
+
 def test_a_failed_timetable_is_asked_again_and_its_warning_goes_when_the_file_is_mended(
     scheduler: TestScheduler,
     clock: ManualClock,
@@ -127,12 +149,12 @@ def test_one_that_hangs_is_apart_from_the_others_of_its_file_from_then_on(evalua
     assert evaluator(_custom("bad"), question) == ["2026-01-15T12:00:00+00:00"] * 2
     first = set(evaluator.pids())
     hanging = {"ask": "next", "at": {"now": question["run_after"], "last": None}, "restriction": _from_noon()}
-    with pytest.raises(InvalidSchedule, match="gave no answer in 1 s"):
+    with pytest.raises(InvalidSchedule, match="gave no answer in 2 s"):
         evaluator(_custom("bad", "Hangs"), hanging)
     evaluator(_custom("bad"), question)
     second = set(evaluator.pids())
     assert not first & second, "the hanging process was not ended"
-    with pytest.raises(InvalidSchedule, match="gave no answer in 1 s"):
+    with pytest.raises(InvalidSchedule, match="gave no answer in 2 s"):
         evaluator(_custom("bad", "Hangs"), hanging)
     assert set(evaluator.pids()) == second, "the others' process was ended with it"
 

@@ -30,7 +30,7 @@ def test_the_trading_days_of_the_example_make_one_run_each(
     with running(parsed):
         parsed.write("closing_prices.py", EXAMPLE.read_text())
         wait_until(lambda: parsed.dag("closing_prices"))
-    evaluator = Evaluator(settings, answer_seconds=5 * ANSWER_SECONDS)
+    evaluator = Evaluator(settings, answer_seconds=2 * ANSWER_SECONDS)
     scheduler = TestScheduler(database, settings, clock)
     scheduler.context.custom = CustomTimetables(evaluator, lambda: scheduler.loop.wake(Scope.EVERYTHING))
     clock.set(datetime(2026, 4, 2, 21, tzinfo=UTC))
