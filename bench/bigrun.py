@@ -68,11 +68,14 @@ def main(options: list[str]) -> None:
 def instant(database: Database, settings: Settings, shape: str, tasks: int) -> dict[str, float]:
     """Run one shape with an executor that ends every attempt at once."""
     executor = InstantExecutor(database, settings)
+    used = time.process_time()
     seconds, beats = measure(database, settings, executor, shaped(shape, tasks))
+    used = time.process_time() - used
     progress(f"{shape}: {tasks} instances in {seconds:.2f} s, {len(beats)} beats, the longest {max(beats):.2f} s")
     return {
         f"{shape}_instances_per_s": tasks / seconds,
         f"{shape}_beats": len(beats),
+        f"{shape}_cpu_ms_per_instance": used * 1000 / tasks,
         f"{shape}_longest_beat_ms": max(beats) * 1000,
     }
 
@@ -81,13 +84,16 @@ def grouped(database: Database, settings: Settings, items: int, seconds: float) 
     """Run a mapped group of chained tasks with attempts that last (case B3)."""
     settings = replace(settings, parallelism=SLOTS, executor="timed")
     executor = TimedExecutor(database, settings, seconds)
+    used = time.process_time()
     elapsed, beats = measure(database, settings, executor, shaped("group", items))
+    used = time.process_time() - used
     executor.end()
     parallelism = items * CHAINED * seconds / elapsed
     progress(f"group of {items}: {elapsed:.1f} s, parallelism {parallelism:.1f}, {sum(beats):.1f} s in beats")
     return {
         f"group_{items}_parallelism": parallelism,
         f"group_{items}_beat_ms_per_instance": sum(beats) * 1000 / (items * CHAINED),
+        f"group_{items}_cpu_ms_per_instance": used * 1000 / (items * CHAINED),
     }
 
 

@@ -210,6 +210,15 @@ def evaluate(rule: str, counts: UpstreamCounts) -> Verdict:
     )
 
 
+def is_patient(rule: str) -> bool:
+    """Tell whether the end of one upstream instance in success settles nothing, as long as others are unfinished.
+
+    A scheduler need not look at a task with such a rule while what is above it goes well. Raises
+    :class:`UnknownTriggerRule`.
+    """
+    return evaluate(rule, UpstreamCounts(total=2, success=1, done=1)).action == "wait"
+
+
 @lru_cache(maxsize=16384)
 def _evaluate(
     rule: str,

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from treadle.document import DagDocument, ExpandDocument
+from treadle.errors import UnknownTriggerRule
 from treadle.lengths import results_in
+from treadle.trigger_rules import is_patient
 from treadle_metadata.deciding.scopes import Scopes
 
 
@@ -32,6 +34,8 @@ class Joint:
 
     tails: tuple[int, ...]
     heads: tuple[int, ...]
+    is_patient: bool
+    """Whether a success among the tails settles nothing for any head, as long as others are unfinished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,9 @@ def _home(group_id: str | None, parents: Mapping[str, str | None], mapped: Mappi
     return group_id
 
 
-def links_of(upstream: Sequence[tuple[int, ...]], groups: Sequence[MappedGroup | None], scopes: Scopes) -> Links:
+def links_of(
+    document: DagDocument, upstream: Sequence[tuple[int, ...]], groups: Sequence[MappedGroup | None], scopes: Scopes
+) -> Links:
     """Return the edges of a graph whose tasks wait for ``upstream``."""
     beside = [_within(above, node, groups) for node, above in enumerate(upstream)]
     tails: dict[tuple[int, ...], int] = {}
@@ -83,13 +89,24 @@ def links_of(upstream: Sequence[tuple[int, ...]], groups: Sequence[MappedGroup |
     heads: list[list[int]] = [[] for _ in tails]
     for node, number in enumerate(above_of):
         heads[number].append(node)
-    joints = tuple(Joint(own, tuple(heads[number])) for own, number in tails.items())
+    patient = {rule: _is_patient(rule) for rule in {task.trigger_rule for task in document.tasks}}
+    joints = tuple(
+        Joint(own, tuple(heads[number]), all(patient[document.tasks[head].trigger_rule] for head in heads[number]))
+        for own, number in tails.items()
+    )
     below: list[list[int]] = [[] for _ in upstream]
     for number, joint in enumerate(joints):
         for one in joint.tails:
             below[one].append(number)
     followers, watchers = _watching(beside, groups, scopes)
     return Links(joints, tuple(above_of), _tuples(below), tuple(beside), followers, watchers)
+
+
+def _is_patient(rule: str) -> bool:
+    try:
+        return is_patient(rule)
+    except UnknownTriggerRule:
+        return False  # whoever decides on the task is told
 
 
 def _within(others: Iterable[int], node: int, groups: Sequence[MappedGroup | None]) -> tuple[int, ...]:

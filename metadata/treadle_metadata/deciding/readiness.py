@@ -153,7 +153,8 @@ class _Walk:
         """Note what is to be looked at since an instance changed."""
         links = self._graph.links
         for joint in links.below[node]:
-            if joint not in self._joints:  # its heads come after all of its tails: once is enough
+            # Its heads come after all of its tails: once is enough.
+            if joint not in self._joints and not self._snapshot.goes_well(joint):
                 self._joints.add(joint)
                 self._note_all(links.joints[joint].heads)
         for one in links.followers[node]:

@@ -85,6 +85,13 @@ class Snapshot:
             found = self._tallies[joint] = self.added_up(self.graph.links.joints[joint].tails)
         return found
 
+    def goes_well(self, joint: int) -> bool:
+        """Tell whether no head of a joint needs a look: some of its tails are unfinished, and all others succeeded."""
+        if not self.graph.links.joints[joint].is_patient:
+            return False
+        tally = self.tally(joint)
+        return tally[NONE] + tally[ACTIVE] > 0 and not tally[FAILED] + tally[SKIPPED] + tally[UPSTREAM_FAILED]
+
     def added_up(self, nodes: Iterable[int]) -> Tally:
         """Return how many instances of these tasks have each code."""
         found: Tally = [0] * 8
