@@ -73,7 +73,7 @@ def catchup(value: Any) -> bool | str:
         return value
     if value not in ("all", "last", "none"):
         raise ValueError("True or 'all', False or 'last', or 'none'")
-    return {"all": True, "last": False, "none": "none"}[value]
+    return "none" if value == "none" else bool(value == "all")
 
 
 def overlap(value: Any) -> str:
