@@ -129,8 +129,12 @@ _CANDIDATES: Final = """
            run.run_after, run.started_at AS run_started_at, run.conf, run.triggered_by, run.clear_number,
            run.partition_key, run.partition_date, dag.file, version.file_hash,
            run.version_id <> dag.version_id AS is_older_version
-    FROM dealt JOIN task_instance AS instance ON instance.id = dealt.id AND instance.month = dealt.month
-    JOIN dag_run AS run ON run.id = instance.dag_run_id
+    FROM dealt CROSS JOIN LATERAL (
+        -- Row by row, whatever the planner believes of their number: a join of all would read the whole history.
+        SELECT * FROM task_instance WHERE id = dealt.id AND month = dealt.month AND month >= %(since)s LIMIT 1
+    ) AS instance CROSS JOIN LATERAL (
+        SELECT * FROM dag_run WHERE id = instance.dag_run_id LIMIT 1
+    ) AS run
     JOIN dag_version AS version ON version.id = run.version_id
     JOIN dag ON dag.dag_id = run.dag_id
     WHERE dealt.place <= dealt.most

@@ -1,6 +1,6 @@
 """Hot statements touch no finished row: each is explained on a database with a long history (design section 4).
 
-They are explained as a scheduler has them planned: once, for all parameters, among the partitions of two years.
+They are explained as a scheduler has them planned: once, for all parameters, among the partitions of many months.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def busy(own_database: Database, settings: Settings, clock: ManualClock) -> Iter
     scheduler = TestScheduler(database, settings, clock)
     scheduler.install(a_dag("old", TaskDocument("task_1")))
     with own_database.begin() as connection:
-        for number in range(24):
-            partitions.ensure(connection, date(2024 + number // 12, number % 12 + 1, 1))
+        for number in range(6):
+            partitions.ensure(connection, date(2025, 7 + number, 1))
         execute(connection, HISTORY)
     with own_database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("ANALYZE")
