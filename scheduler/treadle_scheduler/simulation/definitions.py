@@ -102,7 +102,9 @@ class Definitions:
         """Return the rows to begin with: no DAG paused, each schedule standing just before ``period.begin``."""
         columns = {name: _schedule_columns(one, period, settings) for name, one in self.documents.items()}
         ready = [dict(row) | columns[row["dag_id"]] for row in self._rows.get("dag", ())]
-        return dict(self._rows) | {"dag": ready}
+        # An event counts for whoever refers to its asset since before it.
+        referring = [dict(row) | {"created_at": _LONG_AGO} for row in self._rows.get("asset_reference", ())]
+        return dict(self._rows) | {"dag": ready, "asset_reference": referring}
 
 
 def _schedule_columns(document: DagDocument, period: Period, settings: Settings) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from tests.support.command_line import CommandLine
 from tests.support.scheduling import TestScheduler
 from tests.support.simulating import daily
 
-from treadle.document import TaskDocument
+from treadle.document import AssetCondition, AssetDocument, DagDocument, ScheduleDocument, TaskDocument
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
@@ -56,6 +56,13 @@ def test_the_overview_tells_what_was_left_out_and_which_hours_are_busy_and_free(
 
 
 @pytest.mark.usefixtures("scheduler")
+def test_tables_for_people_tell_lengths_in_words(line: CommandLine) -> None:
+    overview = line.ok("dags", "simulate", *PERIOD, "--executor-slots", "1", "--seconds", "5000", "-o", "table")
+    assert " min   success" in overview
+    assert "slots" in line.ok("dags", "simulate", *PERIOD, "--executor-slots", "1,2", "-o", "table")
+
+
+@pytest.mark.usefixtures("scheduler")
 def test_a_paused_dag_is_simulated_when_it_is_named_or_asked_for(line: CommandLine) -> None:
     named = line.json("dags", "simulate", *PERIOD, "--dag", "asleep")
     assert [run["dag_id"] for run in named["runs"]] == ["asleep"]
@@ -74,6 +81,23 @@ def test_several_numbers_of_slots_are_compared(line: CommandLine, tmp_path: Path
     assert [(one["executor_slots"], one["late_starts"], one["longest_wait"]) for one in found] == [
         (1, 1, 3600.0),
         (2, 0, 0.0),
+    ]
+
+
+def test_an_assets_consumer_runs_when_its_producer_has_ended(line: CommandLine, scheduler: TestScheduler) -> None:
+    made = TaskDocument("make", outlets=(("asset", "orders"),))
+    condition = AssetCondition("asset", "orders")
+    scheduler.install(daily("producer", made, hour=5, assets=(AssetDocument("orders", "s3://orders"),)))
+    scheduler.install(
+        DagDocument(
+            "consumer", tasks=(TaskDocument("use"),), schedule=ScheduleDocument(kind="assets", condition=condition)
+        )
+    )
+    dags = ("--dag", "producer", "--dag", "consumer")
+    found = line.json("dags", "simulate", *PERIOD, *dags, "--show", "runs", "--resolution", "0")
+    assert [(run["dag_id"], run["start"], run["end"]) for run in found] == [
+        ("producer", "2026-01-15T05:00:00Z", "2026-01-15T05:01:00Z"),
+        ("consumer", "2026-01-15T05:01:00Z", "2026-01-15T05:02:00Z"),
     ]
 
 

@@ -7,7 +7,14 @@ from datetime import timedelta
 import pytest
 from tests.support.simulating import at, daily, simulate, spans
 
-from treadle.document import DagDocument, ExpandArgument, ExpandDocument, ScheduleDocument, TaskDocument
+from treadle.document import (
+    DagDocument,
+    DeadlineDocument,
+    ExpandArgument,
+    ExpandDocument,
+    ScheduleDocument,
+    TaskDocument,
+)
 from treadle_metadata.connection import Database
 from treadle_scheduler.simulation.durations import Durations, TaskFacts
 from treadle_scheduler.simulation.errors import SimulationError
@@ -127,6 +134,14 @@ def test_a_task_that_can_never_run_is_told_with_its_reason(database: Database) -
     result = simulate(database, greedy, pools={"small": 2})
     (sentence,) = result.stuck
     assert "it asks for 5 slots of pool 'small', which has 2" in sentence
+
+
+def test_a_missed_deadline_is_told_with_its_run_and_its_time(database: Database) -> None:
+    deadline = DeadlineDocument("dagrun_queued_at", 600, name="in ten minutes")
+    result = simulate(database, daily("sales", A, B, hour=3, deadlines=(deadline,)), seconds=400)
+    (missed,) = result.missed_deadlines
+    assert (missed.dag_id, missed.name, missed.due_at) == ("sales", "in ten minutes", at(3, 10))
+    assert result.runs[0].state == "success"
 
 
 def test_dags_without_a_schedule_have_no_run(database: Database) -> None:

@@ -17,6 +17,8 @@ from treadle_scheduler.simulation.run import Prepared
 
 VIEWS: Final = ("dags", "runs", "tasks", "pools", "hours", "timeline")
 MOST_LINES: Final = 10
+OPTIONAL: Final = ("run_id", "busiest_mean", "freest_mean", "mean", "mean_wait", "runs", "missed_deadlines")
+"""Columns that a narrow terminal goes without."""
 
 Row = dict[str, Any]
 
@@ -207,7 +209,7 @@ def _worded(listing: Listing, output: str | None) -> Listing:
     """Return the listing with durations and instants as people read them, unless a program reads them."""
     if output in ("json", "yaml", "plain"):
         return listing
-    optional = ("run_id", "busiest_mean", "freest_mean", "mean")
+    optional = tuple(name for name in OPTIONAL if name in listing.columns)
     return Listing(listing.columns, [_readable(row) for row in listing.rows], listing.empty, optional=optional)
 
 
