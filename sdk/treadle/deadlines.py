@@ -30,7 +30,7 @@ class DeadlineReference:
     """The bases that there are. One's own would be code in the scheduler, so there is none."""
 
     DAGRUN_QUEUED_AT: Final = Reference("dagrun_queued_at")
-    """When the run was made, or was cleared to run again."""
+    """When the run was made, or was cleared to run again; of one that may start later only, that time."""
 
     DAGRUN_LOGICAL_DATE: Final = Reference("dagrun_logical_date")
     """The run's logical date; of a run that has none, the time from which it may start."""
@@ -100,6 +100,7 @@ class DeadlineAlert:
             max_runs=self.reference.max_runs,
             min_runs=self.reference.min_runs,
             callback=self.callback.path,
+            is_async=self.callback.is_async,
             executor=self.callback.executor,
         )
 

@@ -218,6 +218,7 @@ class DeadlineDocument:
     max_runs: int | None = None
     min_runs: int | None = None
     callback: str = ""
+    is_async: bool = False
     executor: str | None = None
 
 

@@ -84,9 +84,11 @@ def test_a_scheduler_killed_between_a_run_s_end_and_its_callback_loses_nothing(s
     assert one.counts.read_text() == "success\n"
 
 
-@pytest.mark.parametrize("victim", ["scheduler", "treadle_worker.host"])
+@pytest.mark.parametrize(
+    ("victim", "kind"), [("scheduler", "lost"), ("treadle_worker.host", "lost"), ("in order", "terminated")]
+)
 def test_a_callback_that_was_running_when_its_process_was_killed_is_not_run_again(
-    stopped: Service, victim: str
+    stopped: Service, victim: str, kind: str
 ) -> None:
     one = started(stopped, seconds=60)
     one.trigger()
@@ -95,11 +97,14 @@ def test_a_callback_that_was_running_when_its_process_was_killed_is_not_run_agai
     if victim == "scheduler":
         one.kill()
         one.start()
+    elif victim == "in order":
+        one.stop()
+        one.start()
     else:
         os.kill(one.descendants(victim)[0], signal.SIGKILL)
     wait_until(lambda: states(one) == ["failed"], 30)
     (row,) = one.select("SELECT error FROM callback")
-    assert row["error"]["kind"] == "lost"
+    assert row["error"]["kind"] == kind
     assert one.counts.read_text() == "success\n"
     (entry,) = one.select("SELECT event, run_id FROM audit_log")
     assert entry["event"] == "callback_failed"

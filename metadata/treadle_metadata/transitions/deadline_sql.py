@@ -13,10 +13,10 @@ OF_RUNS: Final = """
     CROSS JOIN LATERAL jsonb_array_elements(version.deadlines) WITH ORDINALITY AS alert (document, position)
     CROSS JOIN LATERAL (
         SELECT CASE alert.document ->> 'reference'
-            WHEN 'dagrun_queued_at' THEN begun.queued_at
+            WHEN 'dagrun_queued_at' THEN greatest(begun.queued_at, begun.run_after)
             WHEN 'dagrun_logical_date' THEN coalesce(begun.logical_date, begun.run_after)
             WHEN 'fixed_datetime' THEN (alert.document ->> 'fixed_at')::timestamptz
-            WHEN 'average_runtime' THEN begun.queued_at + (
+            WHEN 'average_runtime' THEN greatest(begun.queued_at, begun.run_after) + (
                 SELECT avg(past.ended_at - past.started_at)
                 FROM (SELECT started_at, ended_at FROM dag_run
                       WHERE dag_id = begun.dag_id AND state = 'success'
@@ -25,4 +25,5 @@ OF_RUNS: Final = """
         END) AS base (at)
     WHERE base.at IS NOT NULL
 """
-"""Deadlines of the runs in the common table ``begun``. A version without any has NULL there, which gives no row."""
+"""Deadlines of the runs in the common table ``begun``. A version without any has NULL there, which gives no row. A run
+that may start later only counts as queued from then on: an alert must not come before it can run (case A60)."""

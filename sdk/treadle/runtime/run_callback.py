@@ -86,7 +86,7 @@ def run_callback(dag: DAG, workload: Mapping[str, Any], supervisor: Supervisor, 
         raised = error
     if raised is None:
         return AttemptResult("success", called_back=True)
-    kind = "timeout" if isinstance(raised, TaskTimeout) else "exception"
+    kind = next((kind for kind, error in _ERRORS.items() if isinstance(raised, error)), "exception")
     return AttemptResult("failed", error=error_of(kind, raised), called_back=True)
 
 

@@ -95,6 +95,7 @@ def test_the_loop_wakes_for_the_next_deadline_and_not_before(scheduler: TestSche
 
 BASES = [
     (DeadlineDocument("dagrun_queued_at", 60), {}, MINUTE),
+    (DeadlineDocument("dagrun_queued_at", 60), {"run_after": "+1h"}, timedelta(hours=1) + MINUTE),
     (DeadlineDocument("dagrun_logical_date", 60), {"logical_date": "+1h"}, timedelta(hours=1) + MINUTE),
     (DeadlineDocument("dagrun_logical_date", 60), {"run_after": "+2h"}, timedelta(hours=2) + MINUTE),
     (DeadlineDocument("fixed_datetime", -60, fixed_at="+3h"), {}, timedelta(hours=3) - MINUTE),
