@@ -45,7 +45,7 @@ def end_runs(
     graphs = graphs or GraphCache().get(connection, {row[1] for row in found})
     of_run = {row[0]: graphs[row[1]] for row in found}
     counts = state_counts(connection, [run for run, graph in of_run.items() if _teardowns(graph)], month=month)
-    going_on = {run for run, states in counts.items() if _must_tear_down(of_run[run], states)}
+    going_on = {run for run, states in counts.items() if _must_tear_down(of_run[run], states, state)}
     over = [run for run in of_run if run not in going_on]
     stop_tasks(connection, over, TaskState(state.value), month=month, now=now, told=told)
     for run in sorted(going_on):
@@ -61,14 +61,18 @@ def _teardowns(graph: Graph) -> list[str]:
     return [node.task.task_id for node in graph.nodes if node.task.is_teardown]
 
 
-def _must_tear_down(graph: Graph, states: Mapping[str, Mapping[str, int]]) -> bool:
-    """Tell whether a teardown is under way, or may have something to tear down; the scheduler decides exactly."""
+def _must_tear_down(graph: Graph, states: Mapping[str, Mapping[str, int]], state: RunState) -> bool:
+    """Tell whether a teardown is under way, or may have something to tear down; the scheduler decides exactly.
+
+    A setup under way takes the run's ``state``: stopped half-way in a run marked a success, it is one, too.
+    """
+    done = {TaskState.SUCCESS.value} | (set(ACTIVE) if state is RunState.SUCCESS else set())
     for node in graph.nodes:
         own = states.get(node.task.task_id, {})
         unfinished = {state for state, count in own.items() if count and state not in FINISHED}
         if not node.task.is_teardown or not unfinished:
             continue
-        succeeded = any(states.get(setup, {}).get("success") for setup in node.task.setups)
+        succeeded = any(states.get(setup, {}).get(one) for setup in node.task.setups for one in done)
         if unfinished - {TaskState.NONE} or succeeded or not node.task.setups:
             return True
     return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +16,7 @@ from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.errors import ConflictError
 from treadle_metadata.settings import Settings
+from treadle_metadata.statements import rows
 from treadle_metadata.states import TaskState
 from treadle_worker.protocol import Workload
 
@@ -194,6 +197,46 @@ def test_a_run_under_way_without_teardowns_is_ended_and_deleted(scheduler: TestS
         deletion.delete_run(connection, "d", run_id, end_first=True, now=scheduler.clock.now())
     scheduler.beats()
     assert scheduler.run_states("d") == {}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whenever_and_however_a_run_is_ended_each_teardown_runs_if_and_only_if_its_setup_succeeded(
+    scheduler: TestScheduler, seed: int
+) -> None:
+    """Two setups with their work; attempts end one by one in any order and way; the run is ended at some moment."""
+    chance = random.Random(seed)
+    scopes = [[TaskDocument(**_renamed(task, name)) for task in CLUSTER] for name in ("x", "y")]
+    scheduler.install(a_dag("d", *scopes[0], *scopes[1]))
+    run_id = scheduler.trigger("d")
+    ways = {"setup": ["success", "success", "failed", "skipped"], "later": ["success", "failed"]}
+    plain, held = scheduler.executor.queue, list[Workload]()
+    scheduler.executor.outcome = lambda one: {"outcome": chance.choice(ways.get(one["task_id"][2:], ["success"]))}
+    scheduler.executor.queue = held.extend  # type: ignore[method-assign]
+    moment, state = chance.randrange(7), chance.choice(["failed", "success"])
+    for step in range(40):
+        scheduler.beats()
+        if step == moment and scheduler.run_states("d")[run_id] == "running":
+            with suppress(ConflictError):
+                mark(scheduler, run_id, state)
+        if not held:
+            break
+        plain([held.pop(chance.randrange(len(held)))])
+    assert scheduler.run_states("d")[run_id] in ("success", "failed")
+    states = scheduler.task_states(run_id)
+    with scheduler.database.begin() as connection:
+        sql = "SELECT task_id FROM task_instance WHERE try_number > 0"
+        ran = {row["task_id"] for row in rows(connection, sql)}
+    for name in ("x", "y"):
+        assert (f"{name}_teardown" in ran) is (states[f"{name}_setup"] == "success"), states
+
+
+def _renamed(task: TaskDocument, name: str) -> dict[str, Any]:
+    return _fields(task) | {
+        "task_id": f"{name}_{task.task_id}",
+        "upstream": tuple(f"{name}_{one}" for one in task.upstream),
+        "setups": tuple(f"{name}_{one}" for one in task.setups),
+        "is_setup": task.is_setup,
+    }
 
 
 def _fields(task: TaskDocument) -> dict[str, Any]:
