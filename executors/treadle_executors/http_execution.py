@@ -7,9 +7,12 @@ ExecutionUnavailable, and the caller tries again; nothing is kept here but token
 
 from __future__ import annotations
 
+import base64
 import json
+import logging
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import jwt
@@ -19,11 +22,23 @@ from treadle_executors.execution_api import Answers, Batch, ExecutionUnavailable
 from treadle_metadata.errors import InvalidRequestError
 from treadle_worker.protocol import Request, StartAnswer
 
+log = logging.getLogger(__name__)
+
 VERSION: Final = 1
 _HEADERS: Final = {"Content-Type": "application/json", "Treadle-Execution-Version": str(VERSION)}
 _CONNECT_SECONDS: Final = 5.0
 _READ_SECONDS: Final = 30.0
 _CONNECTIONS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """A part of an attempt's log, at its byte offset on the server; without data it asks how much there is."""
+
+    attempt_id: str
+    token: str
+    offset: int = 0
+    data: bytes = b""
 
 
 class HttpExecution:
@@ -81,10 +96,32 @@ class HttpExecution:
         body = json.dumps({"op": request["op"], "args": request["args"]}, default=str).encode()
         return self._send("POST", "questions", body, self._proof(request["attempt_id"]))["result"]
 
-    def send_log(self, attempt_id: str, offset: int, chunk: bytes) -> int:
-        """Send a part of an attempt's log; return how many bytes of it the server has."""
-        said = self._send("PUT", f"log?offset={offset}", chunk, self._proof(attempt_id))
-        return int(said["size"])
+    def token_of(self, attempt_id: str) -> str:
+        """Return the newest token of an attempt; empty once it is over."""
+        with self._lock:
+            return self._tokens.get(attempt_id, "")
+
+    def send_logs(self, parts: Sequence[LogPart]) -> dict[str, int]:
+        """Send parts of attempts' logs; return how many bytes of each the server has. Those refused are left out.
+
+        Raises:
+            ExecutionUnavailable: the server cannot be reached, or fails just now.
+        """
+        body = [
+            {
+                "attempt_id": one.attempt_id,
+                "token": one.token,
+                "offset": one.offset,
+                "data": base64.b64encode(one.data).decode(),
+            }
+            for one in parts
+        ]
+        proof = _bearer(_newest([one.token for one in parts]))
+        said = self._send("POST", "logs", json.dumps({"parts": body}).encode(), proof)
+        for one in said["refused"]:
+            log.warning("the log of attempt %s was refused: %s", one["attempt_id"], one["reason"])
+        sizes: dict[str, int] = said["sizes"]
+        return sizes
 
     def _signed(self, items: Sequence[Any]) -> list[dict[str, Any]]:
         with self._lock:

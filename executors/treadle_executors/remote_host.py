@@ -10,7 +10,10 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, cast
 from uuid import UUID
 
@@ -18,6 +21,7 @@ from treadle_executors.execution_api import Answers, Batch, ExecutionUnavailable
 from treadle_executors.executor import ExecutorEvent
 from treadle_executors.http_execution import HttpExecution
 from treadle_executors.local import LocalExecutor
+from treadle_executors.log_shipping import LogShipping
 from treadle_metadata.connection import Database
 from treadle_metadata.errors import MetadataError
 from treadle_metadata.settings import Settings
@@ -40,12 +44,17 @@ class RemoteHost:
         self._under_way: dict[str, tuple[Workload, threading.Event]] = {}
         self._stopping = threading.Event()
         self._ending = threading.Lock()
+        self._shipping = LogShipping(execution)
+        # Logs are written into a folder of this process's own, never over those that the server keeps.
+        self._spool = TemporaryDirectory(prefix="treadle-logs-")
+        own = replace(settings, logs_folder=Path(self._spool.name))
         # Whatever the engine would ask of a database goes through the Execution API instead.
-        self._engine = LocalExecutor(cast("Database", None), settings, _Watched(execution, self._over))
+        self._engine = LocalExecutor(cast("Database", None), own, _Watched(execution, self._shipping, self._over))
         self._engine.slots = slots
 
     def start(self) -> None:
-        """Start the runner host."""
+        """Start the runner host and the shipping of logs."""
+        self._shipping.start()
         self._engine.start(self._settle)
 
     def resize(self, slots: int) -> None:
@@ -60,6 +69,7 @@ class RemoteHost:
                 return False
             self._under_way[attempt_id] = workload, over
         self._execution.hold(attempt_id, token)
+        self._shipping.follow(attempt_id, Path(self._spool.name) / workload["log_path"], token)
         self._engine.queue([workload])
         over.wait()
         return True
@@ -75,12 +85,15 @@ class RemoteHost:
                 self._stopping.set()
                 self._engine.end()
                 self._settle()
+                self._shipping.end()
+                self._spool.cleanup()
 
     def _over(self, attempt_ids: Iterable[str]) -> None:
         with self._lock:
             found = [self._under_way.pop(one, None) for one in attempt_ids]
         for one in found:
             if one is not None:
+                self._shipping.over(one[0]["attempt_id"])
                 one[1].set()
 
     def _settle(self) -> None:
@@ -109,13 +122,19 @@ class RemoteHost:
 class _Watched:
     """The Execution API, telling which attempts are over once that is recorded."""
 
-    def __init__(self, execution: HttpExecution, over: Any) -> None:
+    def __init__(self, execution: HttpExecution, shipping: LogShipping, over: Callable[[Iterable[str]], None]) -> None:
         self._execution = execution
+        self._shipping = shipping
         self._over = over
 
     def record(self, batch: Batch) -> Answers:
         """Record a batch, then tell of its ends and of the starts that were refused."""
+        if any(one["outcome"] == "handed_back" for one in batch.finishes):
+            # The same try goes on elsewhere at once, and writes behind what the server has by then.
+            self._shipping.flush()
         answers = self._execution.record(batch)
+        for attempt_id in answers.ours:
+            self._shipping.renew(attempt_id, self._execution.token_of(attempt_id))
         ended = [one["attempt_id"] for one in batch.finishes]
         self._over([*ended, *(one["attempt_id"] for one in answers.starts if not one["accepted"])])
         return answers

@@ -1,42 +1,45 @@
-"""Logs of attempts that run on other machines: their chunks are written into the logs folder as they come.
+"""Logs of attempts that run on other machines: their parts are written into the logs folder as they come.
 
-Called by the Execution API. A chunk that comes twice is written over itself, so a worker that does not know whether one
+Called by the Execution API. A part that comes twice is written over itself, so a worker that does not know whether one
 arrived sends it again; after a kill on either side it goes on from what is there.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from uuid import UUID
 
 from sqlalchemy import Connection
 
-from treadle_metadata.errors import NotFoundError
 from treadle_metadata.identifiers import AttemptRef
 from treadle_metadata.queries.logs import inside
 from treadle_metadata.statements import tuples
 
 
-def log_path(connection: Connection, attempt: AttemptRef, logs_folder: Path) -> Path:
-    """Return where the log of ``attempt``, of a task or of a callback, is kept.
+def log_paths(connection: Connection, wanted: Sequence[AttemptRef], logs_folder: Path) -> dict[UUID, Path]:
+    """Return where the logs of these attempts are kept, of those that there are.
 
     Raises:
-        NotFoundError: the attempt never was, or was taken back before it started.
-        InvalidRequestError: its stored path leads out of the folder (case F6).
+        InvalidRequestError: a stored path leads out of the folder (case F6).
     """
     found = tuples(
         connection,
-        "SELECT log_path FROM task_attempt WHERE attempt_id = %(attempt_id)s AND month = %(month)s"
-        " UNION ALL SELECT log_path FROM callback WHERE attempt_id = %(attempt_id)s",
-        {"attempt_id": attempt.attempt_id, "month": attempt.month},
+        """
+        SELECT attempt.attempt_id, attempt.log_path
+        FROM unnest(%(ids)s::uuid[], %(months)s::date[]) AS wanted (attempt_id, month)
+        JOIN task_attempt AS attempt ON attempt.attempt_id = wanted.attempt_id AND attempt.month = wanted.month
+        """,
+        {"ids": [one.attempt_id for one in wanted], "months": [one.month for one in wanted]},
     )
-    if not found:
-        raise NotFoundError("attempt", str(attempt.attempt_id))
-    return inside(logs_folder, found[0][0])
+    return {row[0]: inside(logs_folder, row[1]) for row in found}
 
 
-def write_chunk(path: Path, offset: int, chunk: bytes) -> int:
-    """Write ``chunk`` at byte ``offset`` and return the size of the log; beyond its end nothing is written."""
+def write_part(path: Path, offset: int, data: bytes) -> int:
+    """Write ``data`` at byte ``offset`` and return the size of the log; beyond its end nothing is written."""
+    if not data:
+        return path.stat().st_size if path.exists() else 0
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
@@ -44,8 +47,8 @@ def write_chunk(path: Path, offset: int, chunk: bytes) -> int:
         if offset > size:
             return size
         written = 0
-        while written < len(chunk):
-            written += os.pwrite(descriptor, chunk[written:], offset + written)
-        return max(size, offset + len(chunk))
+        while written < len(data):
+            written += os.pwrite(descriptor, data[written:], offset + written)
+        return max(size, offset + len(data))
     finally:
         os.close(descriptor)

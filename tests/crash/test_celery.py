@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.celery_service import CeleryService, celery_service
@@ -73,7 +74,7 @@ def test_a_message_that_comes_again_while_its_attempt_runs_changes_nothing(insta
     installation.start_worker("-c", "4")
     installation.trigger()
     wait_until(lambda: len(installation.executions()) == 2, 40)
-    held = [bytes(one) for one in installation.redis.client.zrange("unacked_index", 0, -1)]
+    held: Any = installation.redis.client.zrange("unacked_index", 0, -1)
     assert len(held) == 2
     installation.redis.client.zadd("unacked_index", dict.fromkeys(held, 0))
     # Given out again means: entered anew with the time of now.
@@ -81,3 +82,18 @@ def test_a_message_that_comes_again_while_its_attempt_runs_changes_nothing(insta
     installation.wait_for_end()
     installation.assert_ended_right(2, kills=0)
     assert (charged(installation), installation.executions()) == (0, {0: 1, 1: 1})
+
+
+def test_logs_reach_the_server_while_the_task_runs_and_are_whole_in_the_end(installation: CeleryService) -> None:
+    """The worker's own folder of logs is not the server's."""
+    installation.install(1, seconds=5.0)
+    installation.start()
+    installation.start_worker("-c", "1")
+    installation.trigger()
+    server_logs = installation.home / "logs"
+    wait_until(lambda: any("counted 0" in one.read_text() for one in server_logs.rglob("attempt=1.jsonl")), 40)
+    assert installation.run_state() == "running"
+    installation.wait_for_end()
+    (log,) = server_logs.rglob("attempt=1.jsonl")
+    wait_until(lambda: "Returned value: 0" in log.read_text(), 20)
+    assert log.read_text().count("counted 0") == 1

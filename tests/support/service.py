@@ -38,6 +38,7 @@ with DAG("crash", max_active_tasks=1000, default_args={{"retries": {retries}, "r
     def count(number):
         with open("{counts}", "a") as file:
             file.write(f"{{number}}\\n")
+        print("counted", number)
         time.sleep({seconds})
         return number
 

@@ -153,7 +153,7 @@ TABLE: Final[dict[tuple[str, str], Permission]] = {
     ("GET", "/api/v2/eventLogs/{event_log_id}"): P.READ_AUDIT,
     ("POST", "/execution/v1/reports"): P.ATTEMPT,
     ("POST", "/execution/v1/questions"): P.ATTEMPT,
-    ("PUT", "/execution/v1/log"): P.ATTEMPT,
+    ("POST", "/execution/v1/logs"): P.ATTEMPT,
 }
 
 

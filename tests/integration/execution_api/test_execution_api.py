@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -13,6 +15,7 @@ from tests.support.web import client_of
 from treadle_metadata.accounts import Role
 from treadle_metadata.attempt_tokens import RUNNING_LIFETIME, AttemptClaim, AttemptTokens, Scope
 from treadle_metadata.connection import Database
+from treadle_metadata.identifiers import AttemptRef
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import tuples
 from treadle_webserver.app import create_app
@@ -145,24 +148,23 @@ def test_a_report_that_lacks_something_is_refused_in_words(worker: Worker) -> No
     assert state_of(worker, "a") == "running"
 
 
-def test_a_log_comes_in_chunks_that_may_repeat(worker: Worker) -> None:
+def test_logs_come_in_parts_that_may_repeat(worker: Worker) -> None:
     attempt, token = worker.start("a")
+    other = worker.attempt("b")
 
-    def send(offset: int, chunk: bytes) -> tuple[int, object]:
-        answer = worker.client.request(
-            "PUT",
-            f"/execution/v1/log?offset={offset}",
-            content=chunk,
-            headers={"Authorization": f"Bearer {token}"},
-        )
-        return answer.status_code, answer.json()
+    def send(offset: int, data: bytes, sender: AttemptRef = attempt) -> Any:
+        part = {"attempt_id": str(sender.attempt_id), "token": token, "offset": offset}
+        body = {"parts": [part | {"data": base64.b64encode(data).decode()}]}
+        answer = worker.client.post("/execution/v1/logs", json=body, headers={"Authorization": f"Bearer {token}"})
+        assert answer.status_code == 200, answer.text
+        return answer.json()["sizes"].get(str(sender.attempt_id))
 
-    assert send(0, b"one\n") == (200, {"size": 4})
-    assert send(4, b"two\n") == (200, {"size": 8})
-    assert send(0, b"one\n") == (200, {"size": 8})
-    status, said = send(100, b"ten\n")
-    assert (status, "send from byte 8 on" in str(said)) == (409, True)
-    assert send(0, b"x" * (1024 * 1024 + 1))[0] == 413
+    assert send(0, b"") == 0
+    assert send(0, b"one\n") == 4
+    assert send(4, b"two\n") == 8
+    assert send(0, b"one\n") == 8
+    assert send(100, b"ten\n") == 8
+    assert send(0, b"of another", other) is None
     with worker.scheduler.database.begin() as connection:
         sql = "SELECT log_path FROM task_attempt WHERE attempt_id = %(id)s"
         ((path,),) = tuples(connection, sql, {"id": attempt.attempt_id})

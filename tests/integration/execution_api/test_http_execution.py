@@ -13,7 +13,7 @@ from tests.integration.execution_api.conftest import Worker
 from tests.support.waiting import wait_until
 
 from treadle_executors.execution_api import Batch, ExecutionUnavailable
-from treadle_executors.http_execution import HttpExecution
+from treadle_executors.http_execution import HttpExecution, LogPart
 from treadle_metadata.errors import InvalidRequestError
 
 
@@ -47,7 +47,8 @@ def test_a_task_is_run_through_http_and_wakes_the_next(worker: Worker, url: str)
     assert execution.record(Batch(heartbeats=[report(worker, "a", asked_at=1.0)])).ours == {start["attempt_id"]}
     question: Any = {"attempt_id": start["attempt_id"], "op": "get_variable", "args": {"key": "absent"}}
     assert execution.answer(question) is None
-    assert execution.send_log(start["attempt_id"], 0, b"a line\n") == 7
+    part = LogPart(start["attempt_id"], execution.token_of(start["attempt_id"]), 0, b"a line\n")
+    assert execution.send_logs([part]) == {start["attempt_id"]: 7}
     end = report(worker, "a", outcome="success", ended_at=start["started_at"], xcoms=[])
     assert execution.record(Batch(finishes=[end])).accepted == {start["attempt_id"]}
     worker.scheduler.beats()

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, cast
 
-from anyio import to_thread
-from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, HTTPException, Response
 
 from treadle_executors.execution_api import Batch, DatabaseExecution, ExecutionUnavailable
 from treadle_metadata import attempt_logs
@@ -24,7 +23,9 @@ from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.execution import (
     AnswersShape,
     Item,
-    LogSizeShape,
+    LogPart,
+    Logs,
+    LogSizesShape,
     Question,
     RefusalShape,
     Reports,
@@ -36,9 +37,6 @@ VERSION: Final = 1
 """Raised when workers of the version before could not work with this server any more."""
 
 VERSION_HEADER: Final = "Treadle-Execution-Version"
-LARGEST_CHUNK: Final = 1024 * 1024
-"""Bytes of log in one request."""
-
 _EITHER: Final = (Scope.QUEUED, Scope.RUNNING)
 
 
@@ -106,28 +104,33 @@ def answer(question: Question, claim: ClaimOf, service: ServiceOf) -> ResultShap
         raise _away() from error
 
 
-@router.put("/log")
-async def append_log(
-    request: Request, claim: ClaimOf, service: ServiceOf, offset: Annotated[int, Query(ge=0, le=2**63 - 1)]
-) -> LogSizeShape:
-    """Write the body into the attempt's log at byte ``offset``, which must not lie beyond what the server has.
+@router.post("/logs")
+def append_logs(logs: Logs, service: ServiceOf) -> LogSizesShape:
+    """Write parts of several attempts' logs, each at its byte offset; say how much of each the server has then.
 
-    A chunk that is sent again changes nothing; the answer says how much there is, so that a worker can go on after a
-    crash on either side. Allowed until the token expires: the last lines come after the attempt's end.
+    A part that is sent again changes nothing, and one that begins beyond the end is not written, so a worker goes on
+    from the size that it is told, after a crash on either side. Allowed until the token expires: the last lines come
+    after the attempt's end.
     """
-    chunk = await request.body()
-    if len(chunk) > LARGEST_CHUNK:
-        raise HTTPException(413, f"a chunk of log holds at most {LARGEST_CHUNK} bytes, this one {len(chunk)}")
-    size = await to_thread.run_sync(_write, service, claim.attempt, offset, chunk)
-    if size < offset:
-        raise HTTPException(409, f"the log has {size} bytes, the chunk begins at {offset}: send from byte {size} on")
-    return {"size": size}
-
-
-def _write(service: Service, attempt: AttemptRef, offset: int, chunk: bytes) -> int:
+    refused: list[RefusalShape] = []
+    claims: list[tuple[LogPart, AttemptRef]] = []
+    for part in logs.parts:
+        try:
+            claims.append((part, service.attempt_tokens.read(part.token, _EITHER, now=service.now()).attempt))
+        except AttemptTokenError as error:
+            refused.append({"attempt_id": str(part.attempt_id), "reason": str(error)})
     with service.database.begin() as connection:
-        path = attempt_logs.log_path(connection, attempt, service.settings.path("logs_folder"))
-    return attempt_logs.write_chunk(path, offset, chunk)
+        folder = service.settings.path("logs_folder")
+        paths = attempt_logs.log_paths(connection, [attempt for _, attempt in claims], folder)
+    sizes: dict[str, int] = {}
+    for part, attempt in claims:
+        path = paths.get(attempt.attempt_id) if attempt.attempt_id == part.attempt_id else None
+        if path is None:
+            reason = "there is no such attempt, or the token is another's"
+            refused.append({"attempt_id": str(part.attempt_id), "reason": reason})
+        else:
+            sizes[str(part.attempt_id)] = attempt_logs.write_part(path, part.offset, part.data)
+    return {"sizes": sizes, "refused": refused}
 
 
 def _execution(service: Service) -> DatabaseExecution:

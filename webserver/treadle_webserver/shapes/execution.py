@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict
+from pydantic import AwareDatetime, Base64Bytes, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from treadle_metadata.identifiers import AttemptRef
@@ -92,7 +92,23 @@ class ResultShape(TypedDict):
     result: Any
 
 
-class LogSizeShape(TypedDict):
-    """How many bytes of the attempt's log the server has."""
+class LogPart(BaseModel):
+    """A part of an attempt's log, in base64; without data it only asks for the size."""
 
-    size: int
+    attempt_id: UUID
+    token: str
+    offset: int = Field(0, ge=0, lt=2**63)
+    data: Base64Bytes = b""
+
+
+class Logs(BaseModel):
+    """Parts of several attempts' logs."""
+
+    parts: list[LogPart]
+
+
+class LogSizesShape(TypedDict):
+    """How many bytes of each attempt's log the server has."""
+
+    sizes: dict[str, int]
+    refused: list[RefusalShape]
