@@ -18,6 +18,7 @@ from typing import Any
 
 from sqlalchemy import Connection, event, insert
 
+from bench import processes
 from bench.paced import PacedExecutor
 from bench.report import progress, quantile, report
 from treadle import document as documents
@@ -68,7 +69,7 @@ def main(options: list[str]) -> None:
 
 def measure(settings: Settings, chosen: argparse.Namespace) -> dict[str, float]:
     """Return the figures of one load."""
-    database = Database(settings.database_url, application_name="scheduler")
+    database = Database(settings.database_url, application_name="scheduler", plan_once=True)
     outside = Database(settings.database_url, application_name="load")
     install_many(outside, chosen.dags, chosen.scheduled)
     executor = PacedExecutor(outside, settings, chosen.changes)
@@ -83,9 +84,9 @@ def measure(settings: Settings, chosen: argparse.Namespace) -> dict[str, float]:
         executor.pace()
         load.hold(seconds=min(10.0, chosen.seconds))
         loop.forget()
-        before = executor.ended
+        before, busy = executor.ended, _backend_seconds(outside)
         load.hold(seconds=chosen.seconds)
-        ended = executor.ended - before
+        ended, busy = executor.ended - before, _backend_seconds(outside) - busy
     finally:
         loop.stop()
         thread.join()
@@ -93,7 +94,19 @@ def measure(settings: Settings, chosen: argparse.Namespace) -> dict[str, float]:
         outside.close()
         database.close()
     progress(f"{ended} attempts ended, {executor.held} are held")
-    return loop.figures() | {"ended_per_s": ended / chosen.seconds, "running": executor.held}
+    figures = loop.figures()
+    return figures | {
+        "database_cpu_ms": busy / figures["beats"] * 1000,
+        "ended_per_s": ended / chosen.seconds,
+        "running": executor.held,
+    }
+
+
+def _backend_seconds(database: Database) -> float:
+    """Return the CPU seconds of the sessions that the scheduler has at this moment."""
+    with database.begin() as connection:
+        found = rows(connection, "SELECT pid FROM pg_stat_activity WHERE application_name = 'scheduler'")
+    return processes.cpu_seconds([row["pid"] for row in found])
 
 
 class MeasuredLoop(Loop):

@@ -49,7 +49,7 @@ def main(options: list[str]) -> None:
 
 def measure(settings: Settings, tasks: int, rounds: int) -> dict[str, float]:
     """Return the figures."""
-    database, outside = Database(settings.database_url), Database(settings.database_url)
+    database, outside = Database(settings.database_url, plan_once=True), Database(settings.database_url)
     executor = PacedExecutor(outside, settings, ends_per_second=0)
     loop = Loop(Context(database, SystemClock(), settings, {"paced": executor}))
     executor.start(loop.wake)

@@ -105,7 +105,7 @@ def schedulers(settings: Settings, number: int) -> Iterator[None]:
 
 def _schedule(settings: Settings, stop: Event, ready: Barrier) -> None:
     """Be one scheduler, until told to stop."""
-    database = Database(settings.database_url)
+    database = Database(settings.database_url, plan_once=True)
     executor = InstantExecutor(database, settings)
     loop = Loop(Context(database, SystemClock(), settings, {"instant": executor}))
     executor.start(loop.wake)

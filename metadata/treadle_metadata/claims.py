@@ -28,12 +28,19 @@ _DUE_DAGS: Final = """
     FOR NO KEY UPDATE SKIP LOCKED
 """
 
-# Consumers that wait for more than has gathered have no new row, and cost nothing.
+# Consumers that wait for more than has gathered have no new row, and cost nothing. The index is walked from one
+# consumer to the next: what a paused one has gathered costs one step, however much it is.
 _DAGS_WITH_NEW_EVENTS: Final = """
+    WITH RECURSIVE consumer AS (
+        (SELECT dag_id FROM asset_run_queue WHERE is_new ORDER BY dag_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT queued.dag_id FROM asset_run_queue AS queued
+                WHERE queued.is_new AND queued.dag_id > consumer.dag_id ORDER BY queued.dag_id LIMIT 1)
+        FROM consumer WHERE consumer.dag_id IS NOT NULL
+    )
     SELECT dag.dag_id, dag.version_id, dag.max_active_runs
     FROM dag
-    WHERE NOT is_paused AND is_active AND NOT at_run_limit
-      AND dag_id IN (SELECT dag_id FROM asset_run_queue WHERE is_new)
+    WHERE NOT is_paused AND is_active AND NOT at_run_limit AND dag_id = ANY (ARRAY(SELECT dag_id FROM consumer))
     ORDER BY dag_id LIMIT %(most)s
     FOR NO KEY UPDATE SKIP LOCKED
 """
@@ -69,12 +76,13 @@ _RUNNING_RUNS: Final = """
     SELECT id FROM dag_run WHERE id = ANY(%(ids)s) AND state = 'running' ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 """
 
+# An array, not a join: planned once for all parameters, a join would go through all runs in the order of their ids.
 _WOKEN_RUNS: Final = """
     SELECT id, dag_id, run_id, version_id, month, run_type, started_at, logical_date, ending, ending_reason,
            evaluated_by
     FROM dag_run
-    WHERE state = 'running' AND id IN (
-        SELECT dag_run_id FROM run_wakeup WHERE due_at <= %(now)s ORDER BY due_at LIMIT %(wakeups)s)
+    WHERE state = 'running' AND id = ANY(ARRAY(
+        SELECT dag_run_id FROM run_wakeup WHERE due_at <= %(now)s ORDER BY due_at LIMIT %(wakeups)s))
     ORDER BY id LIMIT %(most)s
     FOR NO KEY UPDATE SKIP LOCKED
 """
