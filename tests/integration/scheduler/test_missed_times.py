@@ -171,7 +171,7 @@ def test_with_catchup_every_time_that_waits_is_made(scheduler: TestScheduler, cl
     assert missed(scheduler, "slow") == []
 
 
-@pytest.mark.parametrize("catchup", [True, False, "none"])
+@pytest.mark.parametrize("catchup", [True, "none"])
 def test_with_overlap_skip_the_times_of_a_full_dag_are_left_out(
     scheduler: TestScheduler, clock: ManualClock, catchup: Any
 ) -> None:
