@@ -26,7 +26,10 @@ _FORGET: Final = """
 # The DAG's row is what a scheduler holds while it decides; waiting for it, nothing is taken away from under a decision.
 _LOCK: Final = """
     SELECT dag_id FROM dag
-    WHERE dag_id IN (SELECT dag_id FROM asset_run_queue WHERE %(dag_id)s::text IS NULL OR dag_id = %(dag_id)s)
+    WHERE dag_id IN (
+        SELECT queued.dag_id FROM asset_run_queue AS queued JOIN asset_event AS event ON event.id = queued.event_id
+        WHERE (%(dag_id)s::text IS NULL OR queued.dag_id = %(dag_id)s)
+          AND (%(asset_id)s::bigint IS NULL OR event.asset_id = %(asset_id)s))
     ORDER BY dag_id FOR NO KEY UPDATE
 """
 
@@ -74,5 +77,5 @@ def forget_queued(
     connection: Connection, *, dag_id: str | None = None, asset_id: int | None = None, before: datetime | None = None
 ) -> int:
     """Forget events that wait for a consumer, or of an asset for all of its consumers; return how many rows went."""
-    locked = [row["dag_id"] for row in rows(connection, _LOCK, {"dag_id": dag_id})]
+    locked = [row["dag_id"] for row in rows(connection, _LOCK, {"dag_id": dag_id, "asset_id": asset_id})]
     return execute(connection, _FORGET, {"dag_ids": locked, "asset_id": asset_id, "before": before})

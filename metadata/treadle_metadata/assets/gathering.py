@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from treadle.document import AssetKey
 from treadle_metadata.statements import execute, tuples
 
-# Marked before it is looked at: what commits in between stays new, and is looked at again.
+# Marked before it is looked at for the last time: what commits in between stays new, and is looked at again.
 _SEEN: Final = "UPDATE asset_run_queue SET is_new = false WHERE dag_id = ANY(%(dag_ids)s) AND is_new"
 
 # From the few parts of a condition to one event each, however many have gathered.

@@ -73,9 +73,17 @@ def _met(
 
 
 def _met_conditions(connection: Connection, schedules: Mapping[str, ScheduleDocument]) -> list[str]:
-    dag_ids = list(schedules)
-    gathering.mark_seen(connection, dag_ids)
-    updated = gathering.updated_parts(connection, dag_ids)
+    """Return the DAGs whose condition is met; of the others, note that all that they have gathered was looked at."""
+    met = _met_now(connection, schedules)
+    others = {dag_id: one for dag_id, one in schedules.items() if dag_id not in met}
+    if others:
+        gathering.mark_seen(connection, list(others))
+        met += _met_now(connection, others)
+    return met
+
+
+def _met_now(connection: Connection, schedules: Mapping[str, ScheduleDocument]) -> list[str]:
+    updated = gathering.updated_parts(connection, list(schedules))
     return [
         dag_id
         for dag_id, schedule in schedules.items()

@@ -11,6 +11,7 @@ from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle import Asset, PartitionedAssetTimetable
 from treadle.document import AssetCondition, ScheduleDocument, TaskDocument
+from treadle_metadata import claims
 from treadle_metadata.assets import answers
 from treadle_metadata.assets.emitting import NewEvent, emit
 from treadle_metadata.clock import ManualClock
@@ -48,6 +49,15 @@ HISTORY = (
     SELECT 'waiting' || n, 'asset', 'x' || n, event, false
     FROM generate_series(1, 3000) AS n, generate_series(1, 5) AS event
     """,
+    # A paused consumer has gathered much, and nobody has looked at it.
+    """
+    INSERT INTO dag (dag_id, file, version_id, is_paused, created_at)
+    SELECT 'paused', 'f', version_id, true, now() FROM dag WHERE dag_id = 'both'
+    """,
+    """
+    INSERT INTO asset_run_queue (dag_id, kind, name, event_id)
+    SELECT 'paused', 'asset', 'x1', event FROM generate_series(1, 20000) AS event
+    """,
     """
     WITH run AS (
         INSERT INTO dag_run (dag_id, run_id, version_id, month, run_type, state, run_after, queued_at, started_at,
@@ -75,6 +85,19 @@ def scheduler(own_database: Database, settings: Settings, clock: ManualClock) ->
     with own_database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("ANALYZE")
     return scheduler
+
+
+def test_what_a_paused_consumer_has_gathered_is_not_read_by_the_beat(scheduler: TestScheduler) -> None:
+    with scheduler.database.begin() as connection:
+        plan = "\n".join(
+            row[0]
+            for row in tuples(
+                connection, f"EXPLAIN (ANALYZE, TIMING OFF) {claims._DAGS_WITH_NEW_EVENTS}", {"most": 200}
+            )
+        )
+    read = [int(number) for number in re.findall(r"on asset_run_queue.*?actual rows=(\d+)", plan)]
+    assert read
+    assert max(read) <= 1, plan
 
 
 def test_no_statement_about_assets_scans_a_big_table(scheduler: TestScheduler, clock: ManualClock) -> None:
