@@ -36,11 +36,12 @@ class RunFacts:
     backfill_is_paused: bool = False
 
 
-def finished(run: RunFacts) -> Explanation:
-    """Return that the run has ended."""
+def finished(run: RunFacts, failed_callback: tuple[int, str] | None = None) -> Explanation:
+    """Return that the run has ended, and which of its callbacks failed (its number and its error), if one did."""
     when = "" if run.ended_at is None else f" at {instant(run.ended_at)}"
     blocker = Blocker(Kind.DAG_RUN, f"{run.dag_id}/{run.run_id}")
-    return Explanation(Reason.FINISHED, f"run {run.run_id!r} ended in state {run.state}{when}", blocker)
+    told = "" if failed_callback is None else f"; its callback {failed_callback[0]} failed: {failed_callback[1]}"
+    return Explanation(Reason.FINISHED, f"run {run.run_id!r} ended in state {run.state}{when}{told}", blocker)
 
 
 def complete(run: RunFacts) -> Explanation:

@@ -66,6 +66,17 @@ def get_callback(
     return found[0]
 
 
+def failed_callback(connection: Connection, dag_run_id: int) -> tuple[int, str] | None:
+    """Return the number and the error of the newest callback of a run that failed, if one did."""
+    found = rows(
+        connection,
+        "SELECT id, error ->> 'message' AS message FROM callback"
+        " WHERE dag_run_id = %(run)s AND state = 'failed' ORDER BY id DESC LIMIT 1",
+        {"run": dag_run_id},
+    )
+    return (found[0]["id"], str(found[0]["message"]).partition("\n")[0]) if found else None
+
+
 def deadlines_of_run(connection: Connection, dag_id: str, run_id: str) -> Sequence[Mapping[str, Any]]:
     """Return the deadlines of a run that it has still to keep or has missed, the earliest first.
 

@@ -28,6 +28,7 @@ from treadle_metadata.deciding.wording import names
 from treadle_metadata.errors import NotFoundError
 from treadle_metadata.queries import assets
 from treadle_metadata.queries import why_facts as facts
+from treadle_metadata.queries.callbacks import failed_callback
 from treadle_metadata.queries.dags import DagFilter, matching_ids, no_such_dag
 from treadle_metadata.queries.runs import get_run
 from treadle_metadata.queries.why_facts import Row
@@ -81,7 +82,7 @@ def why_is_run_not_running(
     if run["state"] == RunState.QUEUED:
         return _queued_run(connection, dag, run, now, settings)
     if run["state"] != RunState.RUNNING:
-        return why_run.finished(facts.run_facts(run))
+        return why_run.finished(facts.run_facts(run), failed_callback(connection, run["id"]))
     fault = _not_advanced(connection, run)
     if fault is not None:
         return fault

@@ -14,7 +14,7 @@ from treadle.document import ScheduleDocument, TaskDocument
 from treadle_metadata import backfills, planning
 from treadle_metadata.deciding.reasons import Blocker, Kind, Reason
 from treadle_metadata.errors import NotFoundError
-from treadle_metadata.statements import execute
+from treadle_metadata.statements import execute, rows
 
 A = TaskDocument(task_id="a")
 DAILY = ScheduleDocument(kind="cron", expressions=("0 6 * * *",), summary="0 6 * * *")
@@ -101,6 +101,19 @@ def test_a_finished_run_is_told(scheduler: TestScheduler, ask: Asking) -> None:
     found = ask.run("d", run_id)
     assert found.reason is Reason.FINISHED
     assert found.sentence == "run 'done' ended in state success at 2026-01-15 12:00 UTC"
+
+
+def test_a_finished_run_tells_of_its_callback_that_failed(scheduler: TestScheduler, ask: Asking) -> None:
+    error = {"kind": "exception", "type": "ValueError", "message": "no such channel\nat all"}
+    scheduler.executor.outcome = lambda workload: (
+        {"outcome": "failed", "error": error} if "callback" in workload else {"outcome": "success"}
+    )
+    scheduler.install(a_dag("d", A, callbacks=("success",)))
+    run_id = scheduler.trigger("d", run_id="done")
+    scheduler.beats()
+    with scheduler.database.begin() as connection:
+        (row,) = rows(connection, "SELECT id FROM callback")
+    assert ask.run("d", run_id).sentence.endswith(f"12:00 UTC; its callback {row['id']} failed: no such channel")
 
 
 @pytest.mark.parametrize("backwards", [False, True])
