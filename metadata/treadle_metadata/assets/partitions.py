@@ -17,7 +17,7 @@ from treadle_metadata.statements import execute, tuples
 
 _TAKE_NEW: Final = """
     DELETE FROM asset_run_queue AS queued USING asset_event AS event
-    WHERE queued.dag_id = ANY(%(dag_ids)s) AND queued.target_key = '' AND event.id = queued.event_id
+    WHERE queued.dag_id = ANY(%(dag_ids)s) AND queued.is_new AND queued.target_key = '' AND event.id = queued.event_id
     RETURNING queued.dag_id, queued.kind, queued.name, queued.event_id, event.partition_key
 """
 
@@ -34,6 +34,7 @@ _GATHERED: Final = """
     FROM unnest(%(dag_ids)s::text[], %(keys)s::text[]) AS changed (dag_id, target_key)
     JOIN asset_run_queue AS queued USING (dag_id, target_key)
     JOIN asset_event AS event ON event.id = queued.event_id
+    WHERE queued.target_key <> ''
 """
 
 Gathered = Mapping[AssetKey, frozenset[str]]
