@@ -35,9 +35,6 @@ from treadle_scheduler.waking import Scope
 MOST_BEATS: Final = 5_000
 """Within a second; more means that runs which take no time make each other without end."""
 
-COMMIT_EVERY: Final = 20
-"""Instants."""
-
 PLAY_OUT: Final = timedelta(days=31)
 """How long after the last due time runs may go on."""
 
@@ -105,8 +102,8 @@ class Simulation:
                 raise self.session.failure
             if not self._end_due() and not self.loop.is_called:
                 break
-        if self.instants % COMMIT_EVERY == 0:
-            self.session.commit()
+        # With it end the planner's settings that a duty makes for its transaction.
+        self.session.commit()
         self._keep_planner_informed()
 
     def _count_beat(self) -> None:
@@ -135,7 +132,6 @@ class Simulation:
         """Analyze the tables after 50 instants, and whenever there were 8 times as many since."""
         if self.instants >= max(50, self._analyzed * 8):
             self._analyzed = self.instants
-            self.session.commit()
             self.session.run(storing.analyze)
 
     def _next(self) -> datetime | None:

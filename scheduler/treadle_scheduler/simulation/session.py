@@ -1,4 +1,4 @@
-"""A database whose transactions are run one after another on one connection, and committed now and then.
+"""A database whose transactions are run one after another on one connection, and committed once an instant.
 
 Nobody else looks at a simulation's scratch database and nothing in it outlives the simulation, so a commit for each
 duty would cost time and protect nothing. A duty that fails ends the simulation: ``failure`` holds the error, which the
