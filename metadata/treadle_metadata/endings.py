@@ -45,7 +45,7 @@ def end_runs(
     graphs = graphs or GraphCache().get(connection, {row[1] for row in found})
     of_run = {row[0]: graphs[row[1]] for row in found}
     counts = state_counts(connection, [run for run, graph in of_run.items() if _teardowns(graph)], month=month)
-    going_on = {run for run, states in counts.items() if _must_tear_down(of_run[run], states, state)}
+    going_on = {run for run, states in counts.items() if must_tear_down(of_run[run], states, state)}
     over = [run for run in of_run if run not in going_on]
     stop_tasks(connection, over, TaskState(state.value), month=month, now=now, told=told)
     for run in sorted(going_on):
@@ -61,7 +61,7 @@ def _teardowns(graph: Graph) -> list[str]:
     return [node.task.task_id for node in graph.nodes if node.task.is_teardown]
 
 
-def _must_tear_down(graph: Graph, states: Mapping[str, Mapping[str, int]], state: RunState) -> bool:
+def must_tear_down(graph: Graph, states: Mapping[str, Mapping[str, int]], state: RunState) -> bool:
     """Tell whether a teardown is under way, or may have something to tear down; the scheduler decides exactly.
 
     A setup under way takes the run's ``state``: stopped half-way in a run marked a success, it is one, too.

@@ -17,8 +17,9 @@ from sqlalchemy import Connection
 from treadle_metadata import clearing
 from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.deciding.graph import GraphCache
-from treadle_metadata.endings import end_runs, tell_workers
+from treadle_metadata.endings import end_runs, must_tear_down, tell_workers
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
+from treadle_metadata.planning import state_counts
 from treadle_metadata.runs import find_run, lock_run
 from treadle_metadata.selecting import (
     Row,
@@ -68,20 +69,25 @@ def mark_run(connection: Connection, dag_id: str, run_id: str, state: str, *, no
 
 
 def run_changes(connection: Connection, dag_id: str, run_id: str, state: str) -> list[dict[str, Any]]:
-    """Return the instances that marking a run would end: their rows, with ``new_state`` (none: left to the scheduler).
+    """Return the instances that marking a run would end: their rows, with ``new_state``.
+
+    Teardowns are among them only if none of them is to run; else the scheduler decides on them.
 
     Raises:
         NotFoundError: there is no such run.
     """
     run = find_run(connection, dag_id, run_id)
     graph = GraphCache().get(connection, [run["version_id"]])[run["version_id"]]
-    teardowns = {node.task.task_id for node in graph.nodes if node.task.is_teardown}
+    counts = state_counts(connection, [run["id"]], month=run["month"]).get(run["id"], {})
+    spared: set[str] = set()
+    if state != RunState.QUEUED and must_tear_down(graph, counts, RunState(state)):
+        spared = {node.task.task_id for node in graph.nodes if node.task.is_teardown}
     found = instances_of(connection, [run], {run["id"]: graph.index}, set(TaskState) - FINISHED)
     under_way = {TaskState.QUEUED, TaskState.RUNNING, TaskState.RESTARTING}
     return [
         one | {"new_state": state if one["state"] in under_way else TaskState.SKIPPED.value}
         for one in found
-        if one["task_id"] not in teardowns and state != RunState.QUEUED
+        if one["task_id"] not in spared and state != RunState.QUEUED
     ]
 
 

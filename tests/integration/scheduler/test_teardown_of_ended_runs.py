@@ -52,6 +52,19 @@ def hold(scheduler: TestScheduler, *task_ids: str) -> list[Workload]:
 
 
 def mark(scheduler: TestScheduler, run_id: str, state: str) -> str:
+    """Mark a run, after checking that the preview says what changes at once."""
+    before = scheduler.task_states(run_id)
+    with scheduler.database.begin() as connection:
+        shown = marking.run_changes(connection, "d", run_id, state)
+    found = _mark(scheduler, run_id, state)
+    after = scheduler.task_states(run_id)
+    assert {one["task_id"]: one["new_state"] for one in shown} == {
+        task: new for task, new in after.items() if before[task] != new
+    }
+    return found
+
+
+def _mark(scheduler: TestScheduler, run_id: str, state: str) -> str:
     with scheduler.database.begin() as connection:
         return str(marking.mark_run(connection, "d", run_id, state, now=scheduler.clock.now())["state"])
 
