@@ -59,8 +59,9 @@ class ScheduleDocument:
 
     kinds: ``none``, ``assets`` (only events of ``condition`` make runs), ``once``, ``continuous``,
     ``cron`` (``expressions``, ``timezone``, ``style``),
-    ``delta`` (``seconds`` or ``relative``, ``style``), ``events`` (``moments``), ``custom``. ``style`` is ``trigger`` (the logical date is the fire
-    time), ``interval`` (the run covers the interval that ends at it) or ``default`` (as the server is set).
+    ``delta`` (``seconds`` or ``relative``, ``style``), ``events`` (``moments``), ``custom``. ``style`` is ``trigger``
+    (the logical date is the fire time), ``interval`` (the run covers the interval that ends at it) or ``default`` (as
+    the server is set).
     ``gap`` and ``doubled`` are the clock-change policies (design section 8). ``relative`` are the parts of a
     relativedelta; ``run_immediately`` says what becomes of the latest past time of a DAG without a start date:
     True takes it, False only if it is recent, a number only if it is at most that many seconds past.

@@ -81,7 +81,8 @@ def document_of(dag: DAG) -> DagDocument:
         groups=tuple(map(_group_document, dag.task_groups.values())),
         tasks=tuple(task_document(dag.task_dict[task_id], upstream[task_id]) for task_id in topological(upstream)),
         edge_labels=tuple(sorted((tail, head, label) for (tail, head), label in dag.edge_labels.items())),
-        **_asset_fields(dag),
+        assets=_assets_of(dag, "asset"),
+        asset_aliases=_assets_of(dag, "alias"),
         line=dag.line or None,
     )
 
@@ -202,18 +203,15 @@ def _keys(named: Iterable[Any]) -> tuple[AssetKey, ...]:
     return tuple(sorted({one.key for one in named}))
 
 
-def _asset_fields(dag: DAG) -> dict[str, tuple[AssetDocument, ...]]:
-    """Return the assets and aliases that the DAG's schedule and tasks define; references define none."""
+def _assets_of(dag: DAG, kind: str) -> tuple[AssetDocument, ...]:
+    """Return the assets, or the aliases, that the DAG's schedule and tasks define; references define none."""
     named = [one for task in dag.tasks for one in (*task.inlets, *task.outlets)]
     if hasattr(dag.schedule, "named"):
         named += dag.schedule.named()
     elif isinstance(dag.schedule, (list, tuple, set, frozenset)):
         named += [one for part in dag.schedule for one in part.named()]
-    defined = {one.key: one.document() for one in reversed(named) if hasattr(one, "document")}
-    return {
-        field: tuple(defined[key] for key in sorted(defined) if key[0] == kind)
-        for field, kind in (("assets", "asset"), ("asset_aliases", "alias"))
-    }
+    defined = {one.key: one.document() for one in reversed(named) if one.key[0] == kind and hasattr(one, "document")}
+    return tuple(defined[key] for key in sorted(defined))
 
 
 def _doc(task: BaseOperator) -> str | None:
