@@ -142,6 +142,7 @@ def without_payload(report: FinishReport, reason: str) -> FinishReport:
         "outcome": "failed",
         "error": error_of("protocol", "ResultRefused", message.encode(errors="replace").decode()),
         "xcoms": [],
+        "asset_events": [],
         "rendered_fields": None,
         "rendered_map_index": None,
     }

@@ -31,8 +31,8 @@ from treadle.trigger_rules import Action, UpstreamCounts, Verdict, evaluate
 if TYPE_CHECKING:
     from treadle.dags import DAG
     from treadle.operators.base import BaseOperator
-    from treadle.task_groups import TaskGroup
     from treadle.runtime.asset_events import AssetEvent
+    from treadle.task_groups import TaskGroup
 
 _STATE_OF_VERDICT: Final = {"skip": "skipped", "upstream_fail": "upstream_failed"}
 
