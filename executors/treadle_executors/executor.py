@@ -66,7 +66,8 @@ class Executor(ABC):
 
     @abstractmethod
     def end(self) -> None:
-        """Stop: take nothing new, have running attempts ended, and release every resource.
+        """Stop: take nothing new, and release every resource.
 
-        What was not over by then is handed back: by its report, or by an event that ``events`` returns afterwards.
+        Attempts whose workers end with the executor are ended and handed back: by their reports, or by events that
+        ``events`` returns afterwards. Those whose workers are elsewhere go on, for another scheduler to adopt.
         """

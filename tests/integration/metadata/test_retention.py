@@ -53,7 +53,7 @@ def clean(database: Database, before: datetime = BEFORE) -> list[tuple[date, int
 
 
 def months(database: Database, table: str) -> dict[date, int]:
-    return dict(select(database, f"SELECT month, count(*) FROM {table} GROUP BY month ORDER BY month"))  # type: ignore[arg-type]
+    return dict(select(database, f"SELECT month, count(*) FROM {table} GROUP BY month ORDER BY month"))
 
 
 def partitions(database: Database, table: str) -> list[str]:
