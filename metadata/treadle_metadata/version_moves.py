@@ -73,7 +73,9 @@ def _goes(newest: Graph, instance: Row, meant: set[int]) -> bool:
     if position is None:
         return True
     # A task that was mapped and is not any more runs once; its former instances go when it is to run again.
-    return newest.nodes[position].task.expand is None and instance["map_index"] >= 0 and instance["id"] in meant
+    node = newest.nodes[position]
+    is_mapped = node.task.expand is not None or node.group is not None
+    return not is_mapped and instance["map_index"] >= 0 and instance["id"] in meant
 
 
 def _new(run: Row, task_id: str) -> Mapping[str, Any]:

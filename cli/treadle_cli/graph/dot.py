@@ -35,8 +35,9 @@ def _inside(dag: DagDocument, group_id: str | None, indent: str) -> Iterator[str
 
 
 def _cluster(dag: DagDocument, group: GroupDocument, indent: str) -> Iterator[str]:
+    suffix = " [ ]" if group.expand else ""
     yield f"{indent}subgraph {_quoted('cluster_' + group.group_id)} {{"
-    yield f"{indent}  label={_quoted(group.label or group.group_id)}; style=rounded;"
+    yield f"{indent}  label={_quoted((group.label or group.group_id) + suffix)}; style=rounded;"
     yield from _inside(dag, group.group_id, indent + "  ")
     yield f"{indent}}}"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from xml.sax.saxutils import escape
 
 from treadle.document import DagDocument, TaskDocument
+from treadle.mapped_tasks import mapped_homes
 from treadle_cli.graph.layers import Layered, layered
 
 BOX_HEIGHT: Final = 44
@@ -40,7 +41,11 @@ class _Box:
 def svg(dag: DagDocument) -> str:
     """Return the SVG text of ``dag``."""
     plan = layered({task.task_id: task.upstream for task in dag.tasks})
-    tasks = {task.task_id: task for task in dag.tasks}
+    homes = mapped_homes(dag)
+    tasks = {
+        task.task_id: replace(task, expand=homes[task.task_id].expand) if task.task_id in homes else task
+        for task in dag.tasks
+    }
     boxes = _boxes(plan, tasks)
     width = max((box.x + box.width for box in boxes.values()), default=0.0) + MARGIN
     height = max((box.y + BOX_HEIGHT for box in boxes.values()), default=0.0) + MARGIN

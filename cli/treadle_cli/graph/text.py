@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from treadle.document import DagDocument, TaskDocument
+from treadle.document import DagDocument
+from treadle.mapped_tasks import mapped_tasks
 from treadle_cli.graph.channel import Net, nets, tracks
 from treadle_cli.graph.layers import Layered, layered
 
@@ -43,22 +44,24 @@ def drawing(dag: DagDocument, width: int, *, ascii_only: bool = False) -> str:
 
 def listing(dag: DagDocument) -> str:
     """List the tasks in topological order, each with its direct upstream tasks."""
-    longest = max((len(_label(task)) for task in dag.tasks), default=0)
+    labels = _labels(dag)
+    longest = max(map(len, labels.values()), default=0)
     return "\n".join(
-        f"{_label(task):<{longest}}  <- {', '.join(task.upstream)}" if task.upstream else _label(task)
+        f"{labels[task.task_id]:<{longest}}  <- {', '.join(task.upstream)}" if task.upstream else labels[task.task_id]
         for task in dag.tasks
     )
 
 
-def _label(task: TaskDocument) -> str:
-    return f"{task.task_id} [ ]" if task.expand else task.task_id
+def _labels(dag: DagDocument) -> dict[str, str]:
+    mapped = mapped_tasks(dag)
+    return {task.task_id: f"{task.task_id} [ ]" if task.task_id in mapped else task.task_id for task in dag.tasks}
 
 
 class _Canvas:
     """The drawing in the making: characters by row, one layer and one channel after the other."""
 
     def __init__(self, dag: DagDocument) -> None:
-        self.labels = {task.task_id: _label(task) for task in dag.tasks}
+        self.labels = _labels(dag)
         self.plan = layered({task.task_id: task.upstream for task in dag.tasks}, for_shared_lines=True)
         self.rows = _text_rows(self.plan)
         self.lines = [""] * (max(self.rows.values()) + 1)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from treadle.document import DagDocument, ExpandDocument
 from treadle.errors import UnknownTriggerRule
 from treadle.lengths import results_in
+from treadle.mapped_tasks import mapped_homes
 from treadle.trigger_rules import is_patient
 from treadle_metadata.deciding.scopes import Scopes
 
@@ -57,23 +58,17 @@ class Links:
 
 def mapped_groups(document: DagDocument, index: Mapping[str, int]) -> list[MappedGroup | None]:
     """Return, for each task, the mapped group that it stands in."""
-    parents = {one.group_id: one.parent for one in document.groups}
-    expands = {one.group_id: one.expand for one in document.groups if one.expand is not None}
-    if not expands:
-        return [None] * len(document.tasks)
-    homes = [_home(task.group_id, parents, expands) for task in document.tasks]
+    members: dict[str, list[int]] = {}
+    homes = mapped_homes(document)
+    for task_id, group in homes.items():
+        members.setdefault(group.group_id, []).append(index[task_id])
     made = {}
-    for name, expand in expands.items():
-        results = {one.task_id for argument in expand.arguments for one in results_in(argument)}
-        sources = tuple(sorted(index[one] for one in results if one is not None and one in index))
-        made[name] = MappedGroup(name, expand, tuple(at for at, home in enumerate(homes) if home == name), sources)
-    return [made[home] if home is not None else None for home in homes]
-
-
-def _home(group_id: str | None, parents: Mapping[str, str | None], mapped: Mapping[str, object]) -> str | None:
-    while group_id is not None and group_id not in mapped:
-        group_id = parents.get(group_id)
-    return group_id
+    for group in homes.values():
+        if group.expand is not None and group.group_id not in made:
+            results = {one.task_id for argument in group.expand.arguments for one in results_in(argument)}
+            sources = tuple(sorted(index[one] for one in results if one is not None and one in index))
+            made[group.group_id] = MappedGroup(group.group_id, group.expand, tuple(members[group.group_id]), sources)
+    return [made[homes[task.task_id].group_id] if task.task_id in homes else None for task in document.tasks]
 
 
 def links_of(

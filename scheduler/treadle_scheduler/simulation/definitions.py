@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from treadle import document as documents
 from treadle.digest import digest
-from treadle.document import DagDocument, ExpandArgument, TaskDocument
+from treadle.document import DagDocument, ExpandArgument
 from treadle.lengths import results_in
 from treadle_metadata.settings import Settings
 from treadle_scheduler.simulation.beginning import beginning
@@ -83,7 +83,7 @@ class Definitions:
         """Return, by DAG and task, the keys of results that other tasks are mapped over."""
         found: dict[tuple[str, str], set[str]] = {}
         for one in self.documents.values():
-            for argument in _results_of(one.tasks):
+            for argument in _results_of(one):
                 found.setdefault((one.dag_id, argument.task_id or ""), set()).add(argument.key)
         return found
 
@@ -121,9 +121,9 @@ def _schedule_columns(document: DagDocument, period: Period, settings: Settings)
     }
 
 
-def _results_of(tasks: Sequence[TaskDocument]) -> Iterator[ExpandArgument]:
-    for task in tasks:
-        for argument in task.expand.arguments if task.expand else ():
+def _results_of(document: DagDocument) -> Iterator[ExpandArgument]:
+    for expand in (*(task.expand for task in document.tasks), *(group.expand for group in document.groups)):
+        for argument in expand.arguments if expand is not None else ():
             yield from results_in(argument)
 
 

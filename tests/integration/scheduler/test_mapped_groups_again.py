@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.support.scheduling import TestScheduler, a_dag
+from tests.support.versions import add_version
 
 from treadle.document import DagDocument, ExpandArgument, ExpandDocument, GroupDocument, TaskDocument
 from treadle_metadata import clearing, processes
@@ -139,6 +140,21 @@ def test_one_index_is_cleared_with_what_follows_it_in_its_group(scheduler: TestS
     again = [(one["task_id"], one["map_index"]) for one in scheduler.executor.taken]
     assert again == [("g.b", 1), ("g.c", 1), ("join", -1)]
     assert scheduler.run_states("d") == {run_id: "success"}
+
+
+def test_one_index_is_cleared_onto_a_newer_version_of_its_group(scheduler: TestScheduler) -> None:
+    scheduler.install(a_group())
+    run_id = scheduler.trigger("d")
+    scheduler.beats()
+    with scheduler.database.begin() as connection:
+        add_version(connection, a_group(queue="new"), now=scheduler.clock.now(), code="# newer")
+        selection = clearing.Selection(dag_id="d", task_ids=("g.a",), map_indexes=(1,), include_downstream=True)
+        clearing.clear(connection, selection, latest=True, now=scheduler.clock.now())
+    scheduler.executor.taken.clear()
+    scheduler.beats()
+    again = [(one["task_id"], one["map_index"], one["queue"]) for one in scheduler.executor.taken]
+    assert again == [("g.a", 1, "new"), ("g.b", 1, "default"), ("g.c", 1, "default"), ("join", -1, "default")]
+    assert in_state(scheduler.task_states(run_id), "success") == sorted(["make", "join", *names(0, 1, 2)])
 
 
 def test_a_group_shrinks_to_nothing_and_grows_again(scheduler: TestScheduler, outcomes: Outcomes) -> None:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treadle.document import DagDocument, ExpandDocument, GroupDocument, TaskDocument
+from treadle.document import DagDocument, ExpandArgument, ExpandDocument, GroupDocument, TaskDocument
 from treadle_cli.graph.dot import dot
 from treadle_cli.graph.layers import layered
 from treadle_cli.graph.svg import svg
@@ -156,6 +156,14 @@ def test_a_large_joined_graph_is_drawn_quickly() -> None:
 def test_mapped_tasks_are_marked() -> None:
     task = TaskDocument("each", expand=ExpandDocument("product", ()))
     assert drawing(DagDocument("x", tasks=(task,)), 80) == "each [ ]"
+
+
+def test_the_tasks_of_a_mapped_group_are_marked() -> None:
+    expand = ExpandDocument("product", (ExpandArgument("x", length=2),))
+    groups = GroupDocument("g", expand=expand), GroupDocument("g.inner", parent="g")
+    document = DagDocument("x", tasks=(TaskDocument("g.inner.a", group_id="g.inner"),), groups=groups)
+    assert drawing(document, 80) == "g.inner.a [ ]"
+    assert ">g.inner.a [ ]<" in svg(document)
 
 
 @given(graphs())

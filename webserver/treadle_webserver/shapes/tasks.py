@@ -8,6 +8,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from treadle.document import DagDocument, TaskDocument
+from treadle.mapped_tasks import mapped_tasks
 from treadle_webserver.shapes.times import TimeDeltaShape, time_delta
 
 
@@ -63,10 +64,14 @@ def task_shapes(document: DagDocument) -> list[TaskShape]:
     for task in document.tasks:
         for upstream in task.upstream:
             downstream[upstream].append(task.task_id)
-    return [_task_shape(task, document, sorted(downstream[task.task_id])) for task in document.tasks]
+    mapped = mapped_tasks(document)
+    return [
+        _task_shape(task, document, sorted(downstream[task.task_id]), is_mapped=task.task_id in mapped)
+        for task in document.tasks
+    ]
 
 
-def _task_shape(task: TaskDocument, document: DagDocument, downstream: list[str]) -> TaskShape:
+def _task_shape(task: TaskDocument, document: DagDocument, downstream: list[str], *, is_mapped: bool) -> TaskShape:
     return {
         "task_id": task.task_id,
         "task_display_name": task.display_name or task.task_id,
@@ -93,6 +98,6 @@ def _task_shape(task: TaskDocument, document: DagDocument, downstream: list[str]
         "operator_name": task.operator,
         "params": {},
         "class_ref": {"module_path": task.module, "class_name": task.operator},
-        "is_mapped": task.expand is not None,
+        "is_mapped": is_mapped,
         "extra_links": [],
     }

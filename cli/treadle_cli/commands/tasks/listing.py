@@ -8,6 +8,7 @@ import click
 from sqlalchemy import Connection
 
 from treadle.document import TaskDocument
+from treadle.mapped_tasks import mapped_tasks
 from treadle_cli.clicks import Command
 from treadle_cli.database import every, in_database
 from treadle_cli.output import Listing, Row, output_option, say, show
@@ -27,8 +28,9 @@ def list_(dag_id: str, output: str | None) -> None:
     """List the tasks of the DAG DAG_ID in topological order."""
     document = in_database(lambda connection: newest_document(connection, dag_id))
     titles = {"task_id": "task", "trigger_rule": "trigger rule"}
-    listing = Listing(_TASK_COLUMNS, [_task(task) for task in document.tasks], "The DAG has no tasks.", titles)
-    show(listing, output)
+    mapped = mapped_tasks(document)
+    rows = [_task(task, task.task_id in mapped) for task in document.tasks]
+    show(Listing(_TASK_COLUMNS, rows, "The DAG has no tasks.", titles), output)
 
 
 @click.command(
@@ -62,7 +64,7 @@ def states(dag_id: str, run: str | None, wanted_states: tuple[str, ...], output:
     show(Listing(tuple(columns), rows, "The run has no such task instances.", titles), output)
 
 
-def _task(task: TaskDocument) -> dict[str, Any]:
+def _task(task: TaskDocument, is_mapped: bool) -> dict[str, Any]:
     return {
         "task_id": task.task_id,
         "operator": task.operator,
@@ -71,7 +73,7 @@ def _task(task: TaskDocument) -> dict[str, Any]:
         "trigger_rule": task.trigger_rule,
         "retries": task.retries,
         "pool": task.pool,
-        "mapped": task.expand is not None,
+        "mapped": is_mapped,
     }
 
 
