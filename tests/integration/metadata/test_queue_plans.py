@@ -101,7 +101,7 @@ def test_a_backlog_of_one_dag_adds_nothing_to_what_admission_reads(scheduler: Te
     short, _ = rows_read(scheduler, ask, "task_instance", admitting=True)
     fill(scheduler, READY.replace("'ready_'", "'more_'"), 3000)
     long, kinds = rows_read(scheduler, ask, "task_instance", admitting=True)
-    assert long <= short + 50
+    assert long <= short + 150  # each small DAG has five more, too; the huge one 15,000
     assert "Seq Scan" not in kinds
 
 
