@@ -83,7 +83,8 @@ def test_a_worker_that_lost_its_attempt_cannot_start_heartbeat_or_finish_it(
     assert scheduler.task_states(run_id) == {"a": "queued"}
     with database.begin() as connection:
         assert execution.record_starts(connection, [fresh], now=now, lease_until=now)[0]["accepted"]
-        assert not execution.record_starts(connection, [fresh], now=now, lease_until=now)[0]["accepted"]
+        twice = fresh | {"hostname": "another"}
+        assert not execution.record_starts(connection, [twice], now=now, lease_until=now)[0]["accepted"]
         assert execution.record_finishes(connection, [fresh], now=now) == {workload["attempt_id"]}
         assert execution.record_finishes(connection, [fresh | {"outcome": "failed"}], now=now) == set()
     scheduler.beats()

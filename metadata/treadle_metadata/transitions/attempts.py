@@ -161,7 +161,7 @@ def start(
         "ids": [report["task_instance_id"] for report in reports],
         "attempt_ids": [report["attempt_id"] for report in reports],
         "hostnames": [report["hostname"] for report in reports],
-        "started": [report["started_at"] for report in reports],
+        "started": [report.get("started_at") for report in reports],
         "month": month,
     }
     moved = tuples(connection, _START, known | {"now": now, "lease_until": lease_until})
