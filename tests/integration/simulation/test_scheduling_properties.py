@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.support import databases
 from tests.support.simulating import daily, simulate
@@ -28,6 +28,7 @@ few = settings(
     max_examples=5,
     deadline=None,
     derandomize=True,
+    phases=(Phase.explicit, Phase.generate),  # a smaller example is not worth minutes of simulations
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
