@@ -134,9 +134,11 @@ _CANDIDATES: Final = """
         SELECT * FROM task_instance WHERE id = dealt.id AND month = dealt.month AND month >= %(since)s LIMIT 1
     ) AS instance CROSS JOIN LATERAL (
         SELECT * FROM dag_run WHERE id = instance.dag_run_id LIMIT 1
-    ) AS run
-    JOIN dag_version AS version ON version.id = run.version_id
-    JOIN dag ON dag.dag_id = run.dag_id
+    ) AS run CROSS JOIN LATERAL (
+        SELECT file_hash FROM dag_version WHERE id = run.version_id LIMIT 1
+    ) AS version CROSS JOIN LATERAL (
+        SELECT file, version_id FROM dag WHERE dag_id = run.dag_id LIMIT 1
+    ) AS dag
     WHERE dealt.place <= dealt.most
 """
 
