@@ -11,7 +11,7 @@ from importlib.util import find_spec
 import click
 
 from treadle_cli import edge
-from treadle_cli.clicks import Command
+from treadle_cli.clicks import Command, Group
 from treadle_cli.errors import CliError
 from treadle_cli.standalone import daemon_logs
 from treadle_executors.celery.options import Options
@@ -34,7 +34,7 @@ class Scale(click.ParamType[tuple[int, int]]):
         return most, fewest
 
 
-@click.group()
+@click.group(cls=Group, examples=("treadle celery worker --queues default,gpu",))
 def celery() -> None:
     """Run attempts on other machines: the executor celery sends them through a broker to workers."""
 
