@@ -122,7 +122,7 @@ def _look(loop: Loop) -> None:
 
 def _number(database: Database, condition: str) -> int:
     with database.begin() as connection:
-        found = rows(connection, f"SELECT count(*) AS n FROM task_instance WHERE {condition}")  # type: ignore[arg-type]
+        found = rows(connection, f"SELECT count(*) AS n FROM task_instance WHERE {condition}")
     return int(found[0]["n"])
 
 
