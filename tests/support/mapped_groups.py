@@ -286,3 +286,29 @@ def barred() -> DAG:
         choose() >> [chosen(), left_out.expand(x=[1, 2])]
         fails.override(task_id="fails_too")() >> left_out.override(group_id="barred").expand(x=[1, 2])
     return dag
+
+
+def filtered() -> DAG:
+    """A filter on what the group is mapped over skips the tasks that ask for the item, and what follows them."""
+
+    def even(x: int) -> int:
+        if x % 2:
+            raise SkipTask("odd")
+        return x
+
+    with DAG("filtered") as dag:
+
+        @task
+        def make() -> list[int]:
+            return [1, 2, 3, 4]
+
+        @task(trigger_rule="none_failed")
+        def after(xs: Any) -> int:
+            return sum(xs)
+
+        @task_group
+        def group(x: int) -> Any:
+            return one_more(tenfold(x))
+
+        after(group.expand(x=make().map(even)))
+    return dag

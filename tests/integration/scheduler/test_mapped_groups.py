@@ -13,6 +13,7 @@ from tests.support.mapped_groups import (
     chained,
     empty,
     failing,
+    filtered,
     of_kwargs,
     of_mapped,
     set_up,
@@ -74,7 +75,8 @@ def plus(states: dict[str, str], name: str) -> dict[int, str]:
 
 
 @pytest.mark.parametrize(
-    "make", [barred, branching, chained, of_kwargs, of_mapped, empty, failing, set_up, short_circuited, unfounded]
+    "make",
+    [filtered, barred, branching, chained, of_kwargs, of_mapped, empty, failing, set_up, short_circuited, unfounded],
 )
 def test_the_scheduler_and_a_run_in_memory_agree(scheduler: TestScheduler, make: Callable[[], DAG]) -> None:
     dag = make()
@@ -105,6 +107,12 @@ def test_a_group_is_mapped_over_dicts_of_arguments_and_over_the_results_of_a_gro
 def test_a_group_is_mapped_over_a_product_of_mapped_results_and_pairs() -> None:
     found = of_mapped().test().xcoms["group.show"]
     assert found == [[1, "a", 1], [1, "b", 2], [None, "a", 1], [None, "b", 2]]
+
+
+def test_a_filter_skips_the_instances_that_it_takes_out() -> None:
+    tested = filtered().test()
+    assert plus(tested.states, "group.one_more") == {0: "skipped", 1: "success", 2: "skipped", 3: "success"}
+    assert tested.xcoms["after"] == 62
 
 
 def test_a_group_over_nothing_is_skipped() -> None:
