@@ -1,6 +1,8 @@
 """The errors of the executors.
 
 ExecutorError
+├── BrokerError              the broker of the executor celery cannot be used just now
+├── HostEndsError            a runner host that is being stopped was given an attempt
 └── UnknownExecutorError     the setting names an executor that is not installed, or cannot be loaded
 """
 
@@ -12,6 +14,21 @@ from collections.abc import Collection
 
 class ExecutorError(Exception):
     """An executor cannot be used; ``str()`` says which, why, and what to do."""
+
+
+class BrokerError(ExecutorError):
+    """The broker of the executor celery cannot be used just now; ``address`` holds no password."""
+
+    def __init__(self, address: str, cause: BaseException) -> None:
+        why = " ".join(str(cause).split()) or type(cause).__name__
+        super().__init__(f"the broker {address} cannot be used: {why}")
+
+
+class HostEndsError(ExecutorError):
+    """A runner host that is being stopped takes no attempt any more; another may have it at once."""
+
+    def __init__(self, attempt_id: str) -> None:
+        super().__init__(f"attempt {attempt_id} is not taken: the worker is being stopped")
 
 
 class UnknownExecutorError(ExecutorError, LookupError):

@@ -30,6 +30,14 @@ class ExecutorEvent:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why attempts do not start, as one sentence for people; with ``queue``, those of that queue only."""
+
+    sentence: str
+    queue: str | None = None
+
+
 class Executor(ABC):
     """Carries attempts to workers (specification section 8, plus adoption)."""
 
@@ -55,6 +63,10 @@ class Executor(ABC):
     @abstractmethod
     def events(self) -> list[ExecutorEvent]:
         """Return what happened since the last call."""
+
+    def troubles(self) -> list[Trouble]:
+        """Return what keeps attempts from being started just now, for people who ask why; most executors know none."""
+        return []
 
     @abstractmethod
     def terminate(self, attempt_id: UUID, reason: str) -> None:

@@ -1,8 +1,8 @@
 """Ships the logs of attempts on a worker machine to the server, while they run: a lost machine loses seconds of log.
 
 The runner host writes them into a folder of the worker's own; one thread sends what was added, of all attempts in one
-request, and removes the file of an attempt that is over once the server has all of it. A server that is away is waited
-for: what could not be sent yet is sent later.
+request, and removes the file of an attempt that is over once the server has all of it. A server that is away or has no
+room is waited for: what it does not have yet is sent later.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from treadle_executors.execution_api import ExecutionUnavailable
+from treadle_executors.batches import ExecutionUnavailable
 from treadle_executors.http_execution import HttpExecution, LogPart
 from treadle_metadata.errors import MetadataError
 
@@ -90,28 +90,37 @@ class LogShipping:
                     pass
             except (ExecutionUnavailable, MetadataError) as error:
                 log.warning("logs cannot be sent yet: %s", error)
+            except Exception:
+                # Without this thread no log would ever be sent again, and the machine's disk would fill.
+                log.exception("logs could not be sent; trying again")
 
     def _send(self) -> bool:
         """Send one request, if there is anything to send; tell whether there may be more."""
         with self._sending:
             with self._lock:
                 followed = list(self._followed.values())
+            # Asked before the files are read: what is over by then is whole when it is read.
+            over = [one for one in followed if one.over]
             parts = _parts(followed)
             sizes = self._execution.send_logs(parts) if parts else {}
-            self._note({part.attempt_id: part for part in parts}, sizes, followed)
-        return bool(parts)
+            by_attempt = {one.attempt_id: one for one in followed}
+            moved = [self._note(by_attempt[part.attempt_id], part, sizes.get(part.attempt_id)) for part in parts]
+            for one in over:
+                if _rest_of(one) == 0:
+                    self._forget(one)
+        return any(moved)
 
-    def _note(self, parts: dict[str, LogPart], sizes: dict[str, int], followed: list[Followed]) -> None:
-        for one in followed:
-            part, size = parts.get(one.attempt_id), sizes.get(one.attempt_id)
-            if part is not None and size is None:
-                self._forget(one)  # refused: its token is dead, or its attempt is gone
-            elif one.base is None and size is not None:
-                one.base = size
-            elif part is not None and one.base is not None:
-                one.sent += len(part.data)
-            elif part is None and one.over:
-                self._forget(one)
+    def _note(self, one: Followed, part: LogPart, size: int | None) -> bool:
+        """Note what the server has of a log by now; tell whether that is more than before."""
+        if size is None:
+            self._forget(one)  # refused: its token is dead, or its attempt is gone
+            return False
+        if one.base is None:
+            one.base = size
+            return True
+        # Less than was sent, if the server has lost it: then that is sent again.
+        before, one.sent = one.sent, max(0, min(size - one.base, one.sent + len(part.data)))
+        return one.sent > before
 
     def _forget(self, one: Followed) -> None:
         with self._lock:
@@ -133,6 +142,14 @@ def _parts(followed: list[Followed]) -> list[LogPart]:
             parts.append(LogPart(one.attempt_id, one.token, one.base + one.sent, data))
             room -= len(data)
     return parts
+
+
+def _rest_of(one: Followed) -> int:
+    """Return how many bytes of a log the server does not have."""
+    try:
+        return max(0, one.path.stat().st_size - one.sent)
+    except OSError:
+        return 0
 
 
 def _read(path: Path, offset: int, size: int) -> bytes:

@@ -10,27 +10,29 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final, cast
 from uuid import UUID
 
+from treadle_executors.errors import HostEndsError
 from treadle_executors.execution_api import Answers, Batch, ExecutionUnavailable
 from treadle_executors.executor import ExecutorEvent
 from treadle_executors.http_execution import HttpExecution
 from treadle_executors.local import LocalExecutor
 from treadle_executors.log_shipping import LogShipping
+from treadle_executors.log_spool import LogSpool
 from treadle_metadata.connection import Database
 from treadle_metadata.errors import MetadataError
 from treadle_metadata.settings import Settings
 from treadle_worker.outcomes import Place, error_of, handed_back, report_of_error
 from treadle_worker.protocol import FinishReport, Request, Workload
 from treadle_worker.task_log import timestamp
+from treadle_worker.workloads import problem_of
 
 log = logging.getLogger(__name__)
 
+_IDENTITY: Final[Mapping[str, type]] = {"attempt_id": str, "task_instance_id": int, "month": str}
 _TRIES: Final = 5
 _PAUSE: Final = 0.2
 
@@ -44,10 +46,12 @@ class RemoteHost:
         self._under_way: dict[str, tuple[Workload, threading.Event]] = {}
         self._stopping = threading.Event()
         self._ending = threading.Lock()
+        self._taking = threading.Lock()
+        """Held while an attempt is taken over, so that ``end`` finds it either with the engine or not taken at all."""
         self._shipping = LogShipping(execution)
         # Logs are written into a folder of this process's own, never over those that the server keeps.
-        self._spool = TemporaryDirectory(prefix="treadle-logs-")
-        own = replace(settings, logs_folder=Path(self._spool.name))
+        self._spool = LogSpool()
+        own = replace(settings, logs_folder=self._spool.folder)
         # Whatever the engine would ask of a database goes through the Execution API instead.
         self._engine = LocalExecutor(cast("Database", None), own, _Watched(execution, self._shipping, self._over))
         self._engine.slots = slots
@@ -62,17 +66,36 @@ class RemoteHost:
         self._engine.slots = slots
 
     def run(self, workload: Workload, token: str) -> bool:
-        """Run an attempt to its end; False at once if it is under way here already (a message that came twice)."""
+        """Run an attempt to its end; False at once if it is under way here already (a message that came twice).
+
+        Raises:
+            HostEndsError: this host takes nothing any more; another may have the attempt at once.
+        """
+        problem = problem_of(workload)
+        if problem is not None:
+            self._refuse(workload, token, problem)
+            return True
         attempt_id, over = workload["attempt_id"], threading.Event()
-        with self._lock:
-            if attempt_id in self._under_way:
-                return False
-            self._under_way[attempt_id] = workload, over
-        self._execution.hold(attempt_id, token)
-        self._shipping.follow(attempt_id, Path(self._spool.name) / workload["log_path"], token)
-        self._engine.queue([workload])
+        with self._taking:
+            if self._stopping.is_set():
+                raise HostEndsError(attempt_id)
+            with self._lock:
+                if attempt_id in self._under_way:
+                    return False
+                self._under_way[attempt_id] = workload, over
+            self._execution.hold(attempt_id, token)
+            self._shipping.follow(attempt_id, self._spool.folder / workload["log_path"], token)
+            self._engine.queue([workload])
         over.wait()
         return True
+
+    def _refuse(self, workload: Mapping[str, Any], token: str, problem: str) -> None:
+        """Report that an attempt cannot run here, as long as its message says at least which it is."""
+        log.error("a message was refused: %s", problem)
+        if all(isinstance(workload.get(name), kind) for name, kind in _IDENTITY.items()):
+            self._execution.hold(workload["attempt_id"], token)
+            event = ExecutorEvent("rejected", UUID(workload["attempt_id"]), problem)
+            self._report(_end_of(cast("Workload", workload), event))
 
     def terminate(self, attempt_id: UUID, reason: str) -> None:
         """End an attempt's processes, if it runs here."""
@@ -81,12 +104,17 @@ class RemoteHost:
     def end(self) -> None:
         """Hand back what runs here, free of charge, and release every resource; a second call does nothing."""
         with self._ending:
-            if not self._stopping.is_set():
+            if self._stopping.is_set():
+                return
+            with self._taking:
                 self._stopping.set()
-                self._engine.end()
-                self._settle()
-                self._shipping.end()
-                self._spool.cleanup()
+            self._engine.end()
+            self._settle()
+            self._shipping.end()
+            self._spool.close()
+            with self._lock:
+                left = list(self._under_way)
+            self._over(left)  # whoever waits for them must not wait for ever; their leases tell the server
 
     def _over(self, attempt_ids: Iterable[str]) -> None:
         with self._lock:

@@ -1,4 +1,4 @@
-"""Logs of attempts that run on other machines: their parts are written into the logs folder as they come.
+"""Logs of attempts and callbacks that run on other machines: their parts are written into the logs folder as they come.
 
 Called by the Execution API. A part that comes twice is written over itself, so a worker that does not know whether one
 arrived sends it again; after a kill on either side it goes on from what is there.
@@ -30,6 +30,8 @@ def log_paths(connection: Connection, wanted: Sequence[AttemptRef], logs_folder:
         SELECT attempt.attempt_id, attempt.log_path
         FROM unnest(%(ids)s::uuid[], %(months)s::date[]) AS wanted (attempt_id, month)
         JOIN task_attempt AS attempt ON attempt.attempt_id = wanted.attempt_id AND attempt.month = wanted.month
+        UNION ALL
+        SELECT attempt_id, log_path FROM callback WHERE attempt_id = ANY(%(ids)s) AND log_path IS NOT NULL
         """,
         {"ids": [one.attempt_id for one in wanted], "months": [one.month for one in wanted]},
     )

@@ -55,6 +55,7 @@ def make_app(settings: Settings) -> Celery:
             "visibility_timeout": VISIBILITY_SECONDS,
             "socket_keepalive": True,
             "socket_connect_timeout": 5,
+            "socket_timeout": 10,
             "health_check_interval": 10,
             "max_retries": 1,
             "interval_start": 0,

@@ -11,23 +11,23 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
-from typing import Any, Final
+from datetime import date, datetime, timedelta
+from typing import Final
 from uuid import UUID
 
-from kombu.exceptions import ChannelError
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Connection
 
-from treadle_executors.celery.app import END, TASK, make_app
-from treadle_executors.executor import Executor, ExecutorEvent
+from treadle_executors.celery.broker import Broker
+from treadle_executors.errors import BrokerError
+from treadle_executors.executor import Executor, ExecutorEvent, Trouble
 from treadle_metadata.attempt_tokens import AttemptClaim, AttemptTokens, Scope
 from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import Database
 from treadle_metadata.identifiers import AttemptRef
 from treadle_metadata.settings import Settings
-from treadle_metadata.transitions import attempts
+from treadle_metadata.transitions import attempts, callbacks
 from treadle_worker.protocol import Workload
 from treadle_worker.workloads import problem_of
 
@@ -39,12 +39,23 @@ _LONGEST_PAUSE: Final = 5.0
 
 @dataclass(slots=True)
 class Waiting:
-    """An attempt that no worker has started, as far as this executor knows."""
+    """An attempt or callback that no worker has started, as far as this executor knows."""
 
     workload: Workload
+    ref: AttemptRef
     look_at: float = 0.0
     """When to publish it, or to see whether its message is still there; on the monotonic clock."""
     published: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToEnd:
+    """An attempt that is to end, until when the order is worth passing on, and why."""
+
+    attempt_id: UUID
+    reason: str
+    until: float
+    """On the monotonic clock; later its own heartbeat has ended it."""
 
 
 class CeleryExecutor(Executor):
@@ -56,12 +67,14 @@ class CeleryExecutor(Executor):
         super().__init__(database, settings)
         self.slots = settings.parallelism
         self._clock = clock or SystemClock()
-        self._app = make_app(settings)
+        self._broker = Broker(settings)
         self._tokens = AttemptTokens(settings.jwt_secret)
         self._lock = threading.Lock()
         self._waiting: dict[UUID, Waiting] = {}
-        self._to_end: list[tuple[UUID, str]] = []
+        self._to_end: list[ToEnd] = []
         self._events: list[ExecutorEvent] = []
+        self._broken = ""
+        self._without_worker: tuple[str, ...] = ()
         self._work = threading.Event()
         self._stopping = threading.Event()
         self._on_event: Callable[[], None] = lambda: None
@@ -77,16 +90,23 @@ class CeleryExecutor(Executor):
         rejected = False
         with self._lock:
             for workload in workloads:
-                problem = problem_of(workload)
-                attempt_id = UUID(workload["attempt_id"])
-                if problem is not None:
-                    self._events.append(ExecutorEvent("rejected", attempt_id, problem))
-                    rejected = True
-                elif attempt_id not in self._waiting:
-                    self._waiting[attempt_id] = Waiting(workload)
+                try:
+                    one = _waiting(workload)
+                except ValueError as problem:
+                    rejected |= self._reject(workload.get("attempt_id"), str(problem))
+                else:
+                    self._waiting.setdefault(one.ref.attempt_id, one)
         self._work.set()
         if rejected:
             self._on_event()
+
+    def _reject(self, attempt_id: object, problem: str) -> bool:
+        try:
+            self._events.append(ExecutorEvent("rejected", UUID(str(attempt_id)), problem))
+        except ValueError:
+            log.error("an attempt without a usable id was handed over: %s", problem)
+            return False
+        return True
 
     def events(self) -> list[ExecutorEvent]:
         """Return what happened since the last call."""
@@ -94,11 +114,17 @@ class CeleryExecutor(Executor):
             events, self._events = self._events, []
         return events
 
+    def troubles(self) -> list[Trouble]:
+        """Return that the broker cannot be used, and which queues have attempts waiting but no worker."""
+        broken = [Trouble(self._broken)] if self._broken else []
+        return broken + [Trouble(f"no worker takes from queue {one!r}", queue=one) for one in self._without_worker]
+
     def terminate(self, attempt_id: UUID, reason: str) -> None:
         """Have whichever worker runs the attempt end it at once; its next heartbeat would end it in any case."""
+        until = time.monotonic() + self.settings.lease_seconds
         with self._lock:
             self._waiting.pop(attempt_id, None)
-            self._to_end.append((attempt_id, reason))
+            self._to_end.append(ToEnd(attempt_id, reason, until))
         self._work.set()
 
     def adopt(self, attempt_ids: Iterable[UUID]) -> set[UUID]:
@@ -116,102 +142,134 @@ class CeleryExecutor(Executor):
             reason = "the scheduler was stopped before a worker took the attempt"
             self._events += [ExecutorEvent("handed_back", one, reason) for one in self._waiting]
             self._waiting.clear()
-        self._app.close()
+        self._broker.close()
 
     def _serve(self) -> None:
         pause, renew_at = _FIRST_PAUSE, 0.0
         while not self._stopping.is_set():
-            try:
-                self._speak()
-                pause = _FIRST_PAUSE
-            except Exception as error:
-                # Whatever a broker's client raises: without this thread no attempt would ever be published.
-                log.warning("the broker cannot be used, trying again: %s: %s", type(error).__name__, error)
-                self._work.set()
-                self._stopping.wait(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE)
+            is_reached = self._speak()
             if time.monotonic() >= renew_at:
                 renew_at = time.monotonic() + self.settings.lease_renewal_seconds
                 self._renew()
-            self._work.wait(max(0.0, renew_at - time.monotonic()))
+            if is_reached:
+                pause = _FIRST_PAUSE
+                self._work.wait(max(0.0, renew_at - time.monotonic()))
+            else:
+                self._stopping.wait(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
 
-    def _speak(self) -> None:
-        """Publish what is new or lost, and pass on what is to end."""
+    def _speak(self) -> bool:
+        """Tell the broker what there is to tell; return whether it could be told."""
         self._work.clear()
+        try:
+            self._publish_due()
+            self._end_due()
+        except BrokerError as error:
+            if str(error) != self._broken:
+                log.warning("%s; what waits is published when it can be", error)
+            self._broken = str(error)
+            return False
+        except Exception:
+            # Whatever it is: without this thread no attempt would ever be published.
+            log.exception("attempts could not be published, trying again")
+            return False
+        if self._broken:
+            log.info("the broker can be used again")
+            self._broken = ""
+        return True
+
+    def _publish_due(self) -> None:
         now = time.monotonic()
         with self._lock:
             due = [one for one in self._waiting.values() if one.look_at <= now]
-            to_end = list(self._to_end)
-        if due:
-            with self._app.producer_pool.acquire(block=True) as producer:
-                for one in self._missing(due, producer):
-                    self._publish(one, producer)
-        for attempt_id, reason in to_end:
-            self._app.control.broadcast(END, arguments={"attempt_id": str(attempt_id), "reason": reason})
-            with self._lock:
-                self._to_end.remove((attempt_id, reason))
+        fresh = [one for one in due if not one.published]
+        for one in self._published([*fresh, *self._missing([one for one in due if one.published])]):
+            one.published = True
+            one.look_at = time.monotonic() + self.settings.lease_seconds
 
-    def _missing(self, due: Iterable[Waiting], producer: Any) -> list[Waiting]:
-        """Return those that have no message: never published, or long ago while their queue has nothing left.
+    def _published(self, chosen: list[Waiting]) -> Iterator[Waiting]:
+        """Publish attempts; yield each as soon as the broker has it."""
+        if chosen:
+            now = self._clock.now()
+            messages = (
+                (one.workload, self._tokens.issue(AttemptClaim(one.ref, Scope.QUEUED), now=now)) for one in chosen
+            )
+            for one, _ in zip(chosen, self._broker.publish(messages), strict=True):
+                yield one
+
+    def _missing(self, due: list[Waiting]) -> list[Waiting]:
+        """Return those of long ago that have no message any more, as far as the lengths of the queues tell.
 
         A worker starts what it takes from a queue at once, so a message that is in no queue and was not started in a
-        lease's time went down with its worker, or with the broker.
+        lease's time went down with its worker, or with the broker. Where messages wait, a worker may be missing.
         """
-        lengths: dict[str, int] = {}
+        lengths = self._broker.lengths({one.workload["queue"] for one in due})
+        later = time.monotonic() + self.settings.lease_seconds
         missing = []
         for one in due:
-            queue = one.workload["queue"]
-            if one.published and queue not in lengths:
-                lengths[queue] = _length(producer.connection, queue)
-            if not one.published or lengths[queue] == 0:
+            if lengths[one.workload["queue"]] == 0:
                 missing.append(one)
             else:
-                one.look_at = time.monotonic() + self.settings.lease_seconds
+                one.look_at = later
+        if due or self._without_worker:
+            self._note_workers({queue for queue, length in lengths.items() if length})
         return missing
 
-    def _publish(self, one: Waiting, producer: Any) -> None:
-        workload = one.workload
-        claim = AttemptClaim(_ref(workload), Scope.QUEUED)
-        message = [workload, self._tokens.issue(claim, now=self._clock.now())]
-        self._app.send_task(
-            TASK,
-            message,
-            task_id=workload["attempt_id"],
-            queue=workload["queue"],
-            producer=producer,
-            retry=False,
-            argsrepr="(the attempt and its token)",
-        )
-        one.published = True
-        one.look_at = time.monotonic() + self.settings.lease_seconds
+    def _note_workers(self, queues: set[str]) -> None:
+        """Note which of the queues that have had messages for long have no worker."""
+        without = queues - self._broker.queues_with_workers() if queues else set()
+        if without - set(self._without_worker):
+            log.warning("attempts wait in queues from which no worker takes: %s", ", ".join(sorted(without)))
+        self._without_worker = tuple(sorted(without))
+
+    def _end_due(self) -> None:
+        with self._lock:
+            orders = list(self._to_end)
+        for order in orders:
+            if order.until > time.monotonic():
+                self._broker.end_attempt(order.attempt_id, order.reason)
+            with self._lock:
+                self._to_end.remove(order)
 
     def _renew(self) -> None:
-        """Renew the leases of attempts that wait; forget those that a worker has started, or that are over."""
+        """Renew the leases of what waits; forget what a worker has started, or what is over."""
         with self._lock:
-            refs = [_ref(one.workload) for one in self._waiting.values()]
-        if not refs:
+            waiting = list(self._waiting.values())
+        if not waiting:
             return
         until = self._clock.now() + timedelta(seconds=self.settings.lease_seconds)
         try:
-            kept = self.database.run(lambda connection: attempts.keep_queued(connection, refs, lease_until=until))
-        except SQLAlchemyError as error:
-            log.warning("the leases of %d waiting attempts could not be renewed: %s", len(refs), error)
+            kept = self.database.run(lambda connection: _keep_queued(connection, waiting, until))
+        except Exception as error:
+            # Not only a database that is away: this thread must not end.
+            log.warning("the leases of %d waiting attempts could not be renewed: %s", len(waiting), error)
             return
         with self._lock:
-            for ref in refs:
-                if ref.attempt_id not in kept:
-                    self._waiting.pop(ref.attempt_id, None)
+            for one in waiting:
+                if one.ref.attempt_id not in kept:
+                    self._waiting.pop(one.ref.attempt_id, None)
 
 
-def _ref(workload: Workload) -> AttemptRef:
-    return AttemptRef(UUID(workload["attempt_id"]), workload["task_instance_id"], date.fromisoformat(workload["month"]))
+def _keep_queued(connection: Connection, waiting: list[Waiting], until: datetime) -> set[UUID]:
+    of_tasks = [one.ref for one in waiting if "callback" not in one.workload]
+    of_callbacks = [one.ref.attempt_id for one in waiting if "callback" in one.workload]
+    kept = attempts.keep_queued(connection, of_tasks, lease_until=until)
+    if of_callbacks:
+        kept |= callbacks.keep_queued(connection, of_callbacks, lease_until=until)
+    return kept
 
 
-def _length(connection: Any, queue: str) -> int:
-    """Return how many messages wait in a queue; one that the broker does not know has none."""
+def _waiting(workload: Workload) -> Waiting:
+    """Return a workload as one that waits.
+
+    Raises:
+        ValueError: it cannot run; the message is one sentence.
+    """
+    problem = problem_of(workload)
+    if problem is not None:
+        raise ValueError(problem)
     try:
-        # A channel of its own: a broker closes the one on which it was asked for an unknown queue.
-        with connection.channel() as channel:
-            return int(channel.queue_declare(queue=queue, passive=True).message_count)
-    except ChannelError:
-        return 0
+        attempt_id, month = UUID(workload["attempt_id"]), date.fromisoformat(workload["month"])
+    except ValueError as error:
+        raise ValueError(f"the workload has no usable attempt_id or month: {error}") from error
+    return Waiting(workload, AttemptRef(attempt_id, workload["task_instance_id"], month))

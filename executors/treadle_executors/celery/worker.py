@@ -13,16 +13,16 @@ from typing import Any, Final
 from uuid import UUID
 
 from celery import Celery, signals
+from celery.exceptions import Reject
 from celery.worker.control import control_command
 
 from treadle_executors.celery.app import END, TASK, make_app
 from treadle_executors.celery.options import Options
-from treadle_executors.errors import ExecutorError
+from treadle_executors.errors import ExecutorError, HostEndsError
 from treadle_executors.http_execution import HttpExecution
 from treadle_executors.remote_host import RemoteHost
 from treadle_metadata.settings import Settings
 from treadle_worker.protocol import Workload
-from treadle_worker.workloads import problem_of
 
 log = logging.getLogger(__name__)
 
@@ -68,11 +68,12 @@ def _define(app: Celery, host: RemoteHost) -> None:
     """Give the application the task that runs an attempt, and the command that ends one."""
 
     def run_attempt(workload: Workload, token: str) -> None:
-        problem = problem_of(workload)
-        if problem is not None:
-            log.error("a message was refused: %s", problem)
-        elif not host.run(workload, token):
-            log.info("attempt %s is under way here already: its message came twice", workload["attempt_id"])
+        try:
+            if not host.run(workload, token):
+                log.info("attempt %s is under way here already: its message came twice", workload["attempt_id"])
+        except HostEndsError as error:
+            # Given back to the broker, for another worker.
+            raise Reject(str(error), requeue=True) from error
 
     app.task(run_attempt, name=TASK)
 

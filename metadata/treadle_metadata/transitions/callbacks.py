@@ -105,6 +105,12 @@ _BEAT: Final = """
     RETURNING attempt_id
 """
 
+_KEEP_QUEUED: Final = """
+    UPDATE callback SET lease_until = %(lease_until)s
+    WHERE attempt_id = ANY(%(attempt_ids)s) AND state = 'queued'
+    RETURNING attempt_id
+"""
+
 _TAKE_BACK: Final = """
     UPDATE callback SET state = 'pending', attempt_id = NULL, lease_until = NULL
     WHERE attempt_id = ANY(%(attempt_ids)s) AND state = 'queued'
@@ -194,6 +200,12 @@ def finish(connection: Connection, reports: Sequence[Mapping[str, Any]]) -> Sequ
 def beat(connection: Connection, attempt_ids: Sequence[Any], *, lease_until: datetime) -> set[UUID]:
     """Renew the leases of living callbacks; return the attempts that are still theirs."""
     return {row[0] for row in tuples(connection, _BEAT, {"attempt_ids": list(attempt_ids), "lease_until": lease_until})}
+
+
+def keep_queued(connection: Connection, attempt_ids: Sequence[UUID], *, lease_until: datetime) -> set[UUID]:
+    """Renew the leases of callbacks that wait for a worker; return those that no worker has started yet."""
+    parameters = {"attempt_ids": list(attempt_ids), "lease_until": lease_until}
+    return {row[0] for row in tuples(connection, _KEEP_QUEUED, parameters)}
 
 
 def take_back(connection: Connection, attempt_ids: Sequence[UUID]) -> int:
