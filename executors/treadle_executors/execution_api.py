@@ -7,7 +7,6 @@ in memory, and a remote worker's host will speak the same over HTTP. One batch i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar, cast
 
@@ -15,51 +14,17 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from treadle_executors.batches import Answers, Batch, ExecutionUnavailable
 from treadle_metadata import execution
 from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import Database
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.settings import Settings
-from treadle_worker.protocol import FinishReport, Heartbeat, Request, StartAnswer, StartReport
+from treadle_worker.protocol import Request, StartAnswer
+
+__all__ = ["Answers", "Batch", "DatabaseExecution", "ExecutionApi", "ExecutionUnavailable"]
 
 T = TypeVar("T")
-
-
-class ExecutionUnavailable(Exception):
-    """The server cannot be reached just now; the same call may succeed later."""
-
-
-@dataclass(slots=True)
-class Batch:
-    """Reports that are recorded together."""
-
-    starts: list[StartReport] = field(default_factory=list)
-    finishes: list[FinishReport] = field(default_factory=list)
-    heartbeats: list[Heartbeat] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return len(self.starts) + len(self.finishes) + len(self.heartbeats)
-
-    def split(self) -> list[Batch]:
-        """Return the batch as batches of one report each, in the order in which they are to be recorded."""
-        return [
-            *(Batch(starts=[one]) for one in self.starts),
-            *(Batch(finishes=[one]) for one in self.finishes),
-            *(Batch(heartbeats=[one]) for one in self.heartbeats),
-        ]
-
-
-@dataclass(slots=True)
-class Answers:
-    """What the server says to a batch."""
-
-    starts: list[StartAnswer] = field(default_factory=list)
-    accepted: set[str] = field(default_factory=set)
-    """Ids of the finishes that changed something."""
-    ours: set[str] = field(default_factory=set)
-    """Ids of the heartbeats whose attempt is still ours."""
-    unsure: set[str] = field(default_factory=set)
-    """Those of ``ours`` of which that is not known, so that their leases were not renewed."""
 
 
 class ExecutionApi(Protocol):
@@ -102,11 +67,19 @@ class DatabaseExecution:
         if self._crypto is None:
             self._crypto = Crypto.of_setting(self._settings.fernet_key)
         crypto, now = self._crypto, self._clock.now()
-        return self._run(lambda connection: execution.answer_request(connection, request, crypto=crypto, now=now))
+        # A task waits for each step to be recorded, so that costs one round trip.
+        run = self._database.run_each if request["op"] == "record_step" else self._database.run
+        return self._guarded(
+            lambda: run(lambda connection: execution.answer_request(connection, request, crypto=crypto, now=now))
+        )
 
     def _run(self, act: Callable[[Connection], T]) -> T:
+        return self._guarded(lambda: self._database.run(act))
+
+    @staticmethod
+    def _guarded(act: Callable[[], T]) -> T:
         try:
-            return self._database.run(act)
+            return act()
         except (OperationalError, InterfaceError, PoolTimeoutError) as error:
             raise ExecutionUnavailable(str(getattr(error, "orig", None) or error)) from error
         except DBAPIError as error:

@@ -14,12 +14,12 @@ from collections.abc import Iterable
 from typing import Final
 from uuid import UUID
 
-from treadle_executors.execution_api import Answers, Batch, ExecutionApi, ExecutionUnavailable
+from treadle_executors.batches import Answers, Batch, ExecutionUnavailable, without_payload
+from treadle_executors.execution_api import ExecutionApi
 from treadle_executors.executor import ExecutorEvent
 from treadle_executors.host_process import HostProcess
 from treadle_worker.frames import Message
-from treadle_worker.outcomes import error_of
-from treadle_worker.protocol import FinishReport, Request
+from treadle_worker.protocol import Request
 
 log = logging.getLogger(__name__)
 
@@ -132,17 +132,3 @@ class Recorder:
             reason = f"the server could not record how the attempt ended: {second}"
             events.append(ExecutorEvent("lost", UUID(report["attempt_id"]), reason))
             return Answers()
-
-
-def without_payload(report: FinishReport, reason: str) -> FinishReport:
-    """Return a finish as a failure without anything that user code supplied, for one that the server cannot store."""
-    message = f"the server could not store the result of the attempt: {reason}".replace("\0", "\\0")
-    return {
-        **report,
-        "outcome": "failed",
-        "error": error_of("protocol", "ResultRefused", message.encode(errors="replace").decode()),
-        "xcoms": [],
-        "asset_events": [],
-        "rendered_fields": None,
-        "rendered_map_index": None,
-    }
