@@ -63,6 +63,7 @@ class Database:
             pool_pre_ping=False,
             connect_args={"application_name": application_name, "connect_timeout": 10},
         )
+        self._each = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         if idle_seconds is not None:
             self._at_connect(f"SET idle_in_transaction_session_timeout = {round(idle_seconds * 1000)}")
         if plan_once:
@@ -93,6 +94,14 @@ class Database:
                     raise
             time.sleep(wait)
         raise AssertionError("unreachable")
+
+    def run_each(self, act: Callable[[Connection], T]) -> T:
+        """Run ``act`` with each of its statements a transaction of its own: one round trip where one statement does.
+
+        For acts that may stop half-way and be made again from the start, statement by statement.
+        """
+        with self._each.connect() as connection:
+            return act(connection)
 
     def listen(self, channels: Sequence[str] = (WAKE, TERMINATE)) -> psycopg.Connection[tuple[object, ...]]:
         """Return a new autocommit connection that listens, as a scheduler does by default; the caller closes it."""

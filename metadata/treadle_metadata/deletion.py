@@ -20,6 +20,9 @@ from treadle_metadata.transitions import runs
 _OF_INSTANCES: Final = (
     "DELETE FROM xcom WHERE month = %(month)s AND task_instance_id = ANY(%(instances)s)",
     "DELETE FROM task_attempt WHERE month = %(month)s AND task_instance_id = ANY(%(instances)s)",
+    "DELETE FROM durable_step WHERE month = %(month)s AND task_instance_id = ANY(%(instances)s)",
+    "DELETE FROM durable_blob WHERE month = %(month)s AND task_instance_id = ANY(%(instances)s)",
+    "DELETE FROM durable_journal WHERE month = %(month)s AND task_instance_id = ANY(%(instances)s)",
     "DELETE FROM task_instance WHERE month = %(month)s AND dag_run_id = %(run)s",
     "DELETE FROM run_wakeup WHERE dag_run_id = %(run)s",
     "DELETE FROM dag_run WHERE id = %(run)s",
@@ -34,6 +37,11 @@ _OF_DAG: Final = (
     f"DELETE FROM xcom {_INSTANCE_OF_DAG} AND xcom.task_instance_id = instance.id AND xcom.month = instance.month",
     f"DELETE FROM task_attempt AS attempt {_INSTANCE_OF_DAG}"
     " AND attempt.task_instance_id = instance.id AND attempt.month = instance.month",
+    *(
+        f"DELETE FROM {table} AS mine {_INSTANCE_OF_DAG}"
+        " AND mine.task_instance_id = instance.id AND mine.month = instance.month"
+        for table in ("durable_step", "durable_blob", "durable_journal")
+    ),
     "DELETE FROM task_instance AS instance USING dag_run AS run"
     " WHERE run.dag_id = %(dag_id)s AND instance.dag_run_id = run.id AND instance.month = run.month",
     "DELETE FROM run_wakeup USING dag_run AS run WHERE run.dag_id = %(dag_id)s AND run_wakeup.dag_run_id = run.id",

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from treadle_metadata import callbacks
+from treadle_metadata import callbacks, steps
 from treadle_metadata.assets import answers, emitting
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.errors import InvalidRequestError
@@ -28,6 +28,7 @@ from treadle_metadata.xcom_answers import found_xcoms
 CALLBACK: Final = "callback"
 """The ``subject`` of reports that are about a callback; reports about attempts of tasks need not name theirs."""
 
+_GOES_ON: Final = (TaskState.NONE, TaskState.SCHEDULED, TaskState.UP_FOR_RESCHEDULE)
 _TOLD: Final = (TaskState.FAILED, TaskState.UP_FOR_RETRY)
 
 Report = Mapping[str, Any]
@@ -60,10 +61,12 @@ def record_finishes(connection: Connection, reports: Sequence[Report], *, now: d
     changed: list[tuple[int, int]] = []
     told: list[emitting.NewEvent] = []
     for month, batch in _by_month(reports):
-        moved = attempts.finish(connection, batch, month=month)
+        moved = steps.woken_early(
+            connection, batch, attempts.finish(connection, batch, month=month), month=month, now=now
+        )
         ids = {str(row[0]) for row in moved}
         # What an attempt pushed that was cleared or handed back meanwhile is not the result of its instance.
-        kept = {str(row[0]) for row in moved if row[3] not in (TaskState.NONE, TaskState.SCHEDULED)}
+        kept = {str(row[0]) for row in moved if row[3] not in _GOES_ON}
         pushed = [
             (report["task_instance_id"], one)
             for report in batch
@@ -141,6 +144,8 @@ def answer_request(connection: Connection, request: Report, *, crypto: Crypto, n
     """
     if request["op"] == "take_callbacks":
         return transitions_of_callbacks.take_for_attempt(connection, request, now=now)
+    if request["op"] in steps.QUESTIONS:
+        return steps.answer(connection, request, crypto=crypto, now=now)
     run = _run_of(connection, request)
     args = request["args"]
     match request["op"]:

@@ -32,6 +32,9 @@ _INSTANCES: Final = "SELECT id FROM task_instance WHERE month = %(month)s AND da
 _OF_RUNS: Final = (
     f"DELETE FROM xcom WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",
     f"DELETE FROM task_attempt WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",
+    f"DELETE FROM durable_step WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",
+    f"DELETE FROM durable_blob WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",
+    f"DELETE FROM durable_journal WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",
     "DELETE FROM task_instance WHERE month = %(month)s AND dag_run_id = ANY(%(runs)s)",
 )
 

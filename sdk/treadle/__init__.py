@@ -24,7 +24,19 @@ if TYPE_CHECKING:
     from treadle.dags import DAG
     from treadle.deadlines import DeadlineAlert, DeadlineReference
     from treadle.edges import Label, chain, chain_linear, cross_downstream
-    from treadle.errors import DagError, FailTask, ParamError, SkipTask, TaskTimeout, TreadleError
+    from treadle.errors import (
+        AwakeableTimedOut,
+        DagError,
+        FailTask,
+        ParamError,
+        RateLimitedError,
+        SkipTask,
+        StepError,
+        StepPlanChangedError,
+        TaskTimeout,
+        TransientError,
+        TreadleError,
+    )
     from treadle.notifiers.base import BaseNotifier
     from treadle.notifiers.smtp import SmtpNotifier
     from treadle.notifiers.webhook import WebhookNotifier
@@ -69,6 +81,7 @@ if TYPE_CHECKING:
     from treadle.rules import TriggerRule, WeightRule
     from treadle.runtime.context import Context, get_current_context
     from treadle.setup_teardown import setup, teardown
+    from treadle.steps import step
     from treadle.task_groups import TaskGroup, task_group
     from treadle.tasks import task
     from treadle.templates import TemplateFile, literal
@@ -91,6 +104,7 @@ __all__ = [
     "AssetAny",
     "AssetOrTimeSchedule",
     "AsyncCallback",
+    "AwakeableTimedOut",
     "BaseBranchOperator",
     "BaseNotifier",
     "BaseOperator",
@@ -134,6 +148,7 @@ __all__ = [
     "ProductMapper",
     "PythonOperator",
     "QuarterWindow",
+    "RateLimitedError",
     "RetryAction",
     "RetryDecision",
     "RetryPolicy",
@@ -149,10 +164,13 @@ __all__ = [
     "StartOfQuarterMapper",
     "StartOfWeekMapper",
     "StartOfYearMapper",
+    "StepError",
+    "StepPlanChangedError",
     "SyncCallback",
     "TaskGroup",
     "TaskTimeout",
     "TemplateFile",
+    "TransientError",
     "TreadleError",
     "TriggerRule",
     "Variable",
@@ -172,6 +190,7 @@ __all__ = [
     "get_current_context",
     "literal",
     "setup",
+    "step",
     "task",
     "task_group",
     "teardown",
@@ -191,7 +210,19 @@ _NAMES_BY_MODULE = {
     "dags": ("DAG",),
     "dag_decorator": ("dag",),
     "edges": ("Label", "chain", "chain_linear", "cross_downstream"),
-    "errors": ("DagError", "FailTask", "ParamError", "SkipTask", "TaskTimeout", "TreadleError"),
+    "errors": (
+        "AwakeableTimedOut",
+        "DagError",
+        "FailTask",
+        "ParamError",
+        "RateLimitedError",
+        "SkipTask",
+        "StepError",
+        "StepPlanChangedError",
+        "TaskTimeout",
+        "TransientError",
+        "TreadleError",
+    ),
     "operators.base": ("BaseOperator",),
     "operators.bash": ("BashOperator",),
     "operators.branch": ("BaseBranchOperator", "BranchPythonOperator", "ShortCircuitOperator"),
@@ -232,6 +263,7 @@ _NAMES_BY_MODULE = {
     ),
     "setup_teardown": ("setup", "teardown"),
     "runtime.context": ("Context", "get_current_context"),
+    "steps": ("step",),
     "tasks": ("task",),
     "task_groups": ("TaskGroup", "task_group"),
     "templates": ("TemplateFile", "literal"),

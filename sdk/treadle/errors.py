@@ -26,13 +26,19 @@ TreadleError
 ├── InvalidSchedule             the text or the numbers of a schedule make no timetable; also a ValueError
 ├── UnknownTriggerRule          a trigger rule that does not exist; also a ValueError
 ├── SourceFileError             a test's file of connections or variables cannot be used; also a ValueError
+├── TransientError              raised by a step: the same call may succeed later; the step is tried again
+│   └── RateLimitedError        ... when the other side says how often it may be asked
+├── StepError                   something asked of durable steps cannot be done
+│   └── AwakeableTimedOut       nobody posted the token before the deadline
 ├── AttemptLost                 what callbacks are told of an attempt that was killed or lost with its worker
 ├── DagTestFailed               a run of dag.test() failed and was asked to raise; also an AssertionError
 └── TaskEnd                     raised by a task's own code to end its attempt in a certain state
     ├── SkipTask                ... as skipped
     └── FailTask                ... as failed, retries or not
+        └── StepPlanChangedError  recorded steps are of other code than the one that is to replay them
 TaskTimeout (BaseException)     the attempt ran longer than its execution_timeout
 TaskTerminated (BaseException)  the attempt was told to stop
+StepSuspended (BaseException)   the attempt ends here, and goes on in a new one when what it waits for has come
 """
 
 from __future__ import annotations
@@ -307,6 +313,29 @@ class SourceFileError(TreadleError, ValueError):
         super().__init__(f"file {shown(path)} of connections or variables cannot be used: {reason}")
 
 
+class TransientError(TreadleError):
+    """Raised by a durable step's own code: the same call may succeed later, so the step is tried again."""
+
+
+class RateLimitedError(TransientError):
+    """Raised by a durable step's own code: the other side refuses more calls for now, ``retry_after`` in seconds."""
+
+    def __init__(self, message: str = "the rate limit is reached", retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class StepError(TreadleError):
+    """Something asked of durable steps cannot be done."""
+
+
+class AwakeableTimedOut(StepError):
+    """Nobody posted the token of an awakeable before its deadline; a later post is refused."""
+
+    def __init__(self, name: str, deadline: str) -> None:
+        super().__init__(f"awakeable {shown(name)}: nobody posted its token before the deadline {deadline}")
+
+
 class AttemptLost(TreadleError):
     """An attempt was killed or lost with its worker; callbacks find it as ``exception`` in their context (case A47)."""
 
@@ -328,6 +357,29 @@ class SkipTask(TaskEnd):
 
 class FailTask(TaskEnd):
     """End this task as failed at once: no retry is tried."""
+
+
+class StepPlanChangedError(FailTask):
+    """The recorded steps of a task are of other code than the one that is to replay them; no retry can help."""
+
+    def __init__(self, task: str, pinned: str, found: str) -> None:
+        super().__init__(
+            f"the steps of {task} were recorded by code {pinned}, and its code is now {found}: nothing is replayed. "
+            "Go on with the new code and the recorded steps: treadle steps accept; begin anew: treadle steps discard"
+        )
+        self.pinned = pinned
+        self.found = found
+
+
+class StepSuspended(BaseException):
+    """The attempt ends here and a new one goes on when a sleep or an awakeable is over: let it pass.
+
+    No Exception, so that ``except Exception`` lets it pass. ``resume`` says when, and for which step.
+    """
+
+    def __init__(self, resume: dict[str, str]) -> None:
+        super().__init__(f"step {resume['name']!r} waits until {resume['at']}")
+        self.resume = resume
 
 
 class TaskTimeout(BaseException):

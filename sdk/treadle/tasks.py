@@ -10,7 +10,7 @@ import functools
 import importlib
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from treadle.authoring import current_dag
 from treadle.callables import Parameters, docstring, plain_function
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from treadle.expansion import Mappable
     from treadle.task_mapping import TaskPartial
 
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 Condition = Callable[[Any], "bool | tuple[bool, str]"]
 """Called with the attempt's context by ``run_if`` and ``skip_if``."""
@@ -218,6 +221,20 @@ class TaskDecorators:
         Takes ``ignore_downstream_trigger_rules=True``; see ``ShortCircuitOperator``.
         """
         return self._decorate(_branches().ShortCircuitDecoratedOperator, function, arguments)
+
+    @overload
+    def step(self, function: Callable[P, R], /) -> Callable[P, R]: ...
+    @overload
+    def step(self, function: None = None, /, **how: Any) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+    def step(self, function: Any = None, /, **how: Any) -> Any:
+        """Make each call of the function, from within a task, a durable step: done once, replayed on a retry.
+
+        Takes ``name``, ``retries``, ``retry_delay``, ``backoff``, ``max_delay`` and ``retry_on``; see
+        ``treadle.steps.StepFunction``.
+        """
+        # Loaded on need, as few tasks have steps.
+        made = importlib.import_module("treadle.steps").StepFunction
+        return made(function, **how) if function is not None else lambda one: made(one, **how)
 
     def run_if(self, condition: Condition, skip_message: str | None = None) -> Callable[[TaskFunction], TaskFunction]:
         """Skip the task unless ``condition(context)`` holds. Stands above ``@task``.

@@ -95,6 +95,26 @@ class ChildSupervisor:
         found: list[dict[str, Any]] = self._ask("get_triggering_asset_events", {})
         return found
 
+    def open_journal(self, of: str, plan: str) -> dict[str, Any]:  # noqa: ARG002 - the attempt says of which instance
+        """Open the journal of this attempt's durable steps."""
+        found: dict[str, Any] = self._ask("open_journal", {"plan": plan})
+        return found
+
+    def record_step(self, of: str, step: dict[str, str]) -> str | None:  # noqa: ARG002
+        """Record a step; return the value that stands there already, if one does."""
+        found: str | None = self._ask("record_step", step)
+        return found
+
+    def read_step(self, of: str, step: dict[str, str]) -> str:  # noqa: ARG002
+        """Return the recorded value of a step."""
+        found: str = self._ask("read_step", step)
+        return found
+
+    def wait_for_step(self, of: str, step: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Begin a sleep or an awakeable, or look at the one that is under way."""
+        found: dict[str, Any] = self._ask("wait_for_step", step)
+        return found
+
     def _ask(self, op: str, args: dict[str, Any]) -> Any:
         workload = self._workload
         with self._lock:

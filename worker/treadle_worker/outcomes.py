@@ -10,6 +10,7 @@ import os
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, TypeVar, cast, get_args
 
@@ -84,6 +85,12 @@ def report_of_child(workload: Workload, place: Place, message: Mapping[str, Any]
     report["asset_events"] = [cast("EmittedAssetEvent", one) for one in _dicts(message.get("asset_events"))]
     report["rendered_fields"] = _only(message.get("rendered_fields"), dict)
     report["rendered_map_index"] = _only(message.get("rendered_map_index"), str)
+    if outcome == "suspended":
+        resume = _only(message.get("resume"), dict) or {}
+        report["resume"] = {name: str(resume.get(name, "")) for name in ("at", "name", "inputs")}
+        if not _is_moment(report["resume"]["at"]):
+            sentence = f"the task process was suspended until {report['resume']['at']!r:.100}, which is no time"
+            return report_of_error(workload, place, _error("protocol", "BadReport", sentence))
     return report
 
 
@@ -184,6 +191,13 @@ def _number(value: Any, kind: type) -> Any:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     return kind(value) if -_LARGEST_NUMBER < value < _LARGEST_NUMBER else None
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def _only(value: Any, kind: type[T]) -> T | None:

@@ -15,9 +15,10 @@ from typing import Any, Final, Literal, NotRequired, TypedDict
 MAX_FRAME: Final = 256 * 1024 * 1024
 """Bytes; a longer frame is a broken peer."""
 
-Outcome = Literal["success", "failed", "failed_without_retry", "skipped", "handed_back"]
+Outcome = Literal["success", "failed", "failed_without_retry", "skipped", "suspended", "handed_back"]
 """How an attempt ended. ``failed`` may be retried; the server decides, the worker only reports.
 
+``suspended``: a durable step waits; ``resume`` says until when (``at``), and which (``name``, ``inputs``).
 ``handed_back``: its worker was stopped in order and ended it; the same try is made again.
 """
 
@@ -166,6 +167,7 @@ class FinishReport(TypedDict):
     subject: NotRequired[Subject]
     code_hash: NotRequired[str]
     """The SHA-256 of the text that ran, where it is not the workload's ``file_hash``."""
+    resume: NotRequired[dict[str, str]]
 
 
 class Heartbeat(TypedDict):
@@ -187,7 +189,9 @@ class Request(TypedDict):
     "value", "description"}; ``delete_variable`` {"key"}; ``get_connection`` {"conn_id"}; ``get_previous_success`` {};
     ``take_callbacks`` {};
     ``get_asset`` {"kind", "name"}; ``get_asset_events`` {"kind", "name", "after", "before", "limit", "ascending"};
-    ``get_triggering_asset_events`` {}.
+    ``get_triggering_asset_events`` {}; of durable steps (``treadle.runtime.supervisor.Supervisor``) ``open_journal``
+    {"plan"}, ``record_step`` {"name", "inputs", "value"}, ``read_step`` {"name", "inputs"}, ``wait_for_step`` {"kind",
+    "name", "inputs", "seconds"}.
     A reply carries ``result``, or ``error`` with one sentence.
     """
 

@@ -20,13 +20,14 @@ from treadle_metadata.tables.catalog import (
     dag_warning,
     import_error,
 )
+from treadle_metadata.tables.durable import durable_blob, durable_journal, durable_step
 from treadle_metadata.tables.operations import account, audit_log, process, state_transition
 from treadle_metadata.tables.resources import connection, slot_pool, variable
 from treadle_metadata.tables.runs import backfill, dag_run, run_wakeup
 from treadle_metadata.tables.schedules import missed_slot, schedule_pace
 from treadle_metadata.tables.tasks import task_attempt, task_instance, xcom
 
-PARTITIONED = (task_instance, task_attempt, xcom, audit_log)
+PARTITIONED = (task_instance, task_attempt, xcom, audit_log, durable_journal, durable_step, durable_blob)
 """Range-partitioned by month, so that retention is DROP PARTITION (design section 4)."""
 
 __all__ = [
@@ -51,6 +52,9 @@ __all__ = [
     "dag_version_code",
     "dag_warning",
     "deadline",
+    "durable_blob",
+    "durable_journal",
+    "durable_step",
     "import_error",
     "metadata",
     "missed_slot",

@@ -57,7 +57,7 @@ _STARTED_ALREADY: Final = """
 _FORGET_XCOMS: Final = "DELETE FROM xcom WHERE month = %(month)s AND task_instance_id = ANY(%(ids)s)"
 
 # A cleared instance (restarting) starts over whatever its old attempt reports. One that is handed back by a scheduler
-# that stops is the same try again: it is not charged.
+# that stops is the same try again, and so is one that a durable step suspended: they are not charged.
 _FINISH: Final = """
     UPDATE task_instance AS instance
     SET state = CASE
@@ -65,15 +65,18 @@ _FINISH: Final = """
             WHEN report.outcome = 'success' THEN 'success'
             WHEN report.outcome = 'skipped' THEN 'skipped'
             WHEN report.outcome = 'handed_back' THEN 'scheduled'
+            WHEN report.outcome = 'suspended' THEN 'up_for_reschedule'
             WHEN report.outcome = 'failed' AND instance.try_number <= instance.max_tries THEN 'up_for_retry'
             ELSE 'failed'
         END,
         ended_at = CASE WHEN instance.state <> 'restarting' AND report.outcome <> 'handed_back'
                         THEN report.ended_at END,
-        try_number = instance.try_number - (instance.state <> 'restarting' AND report.outcome = 'handed_back')::int,
-        attempt_id = CASE WHEN instance.state = 'restarting' OR report.outcome <> 'handed_back'
+        try_number = instance.try_number
+            - (instance.state <> 'restarting' AND report.outcome IN ('handed_back', 'suspended'))::int,
+        attempt_id = CASE WHEN instance.state = 'restarting' OR report.outcome NOT IN ('handed_back', 'suspended')
                           THEN instance.attempt_id END,
         next_retry_at = CASE
+            WHEN instance.state <> 'restarting' AND report.outcome = 'suspended' THEN report.resume_at
             WHEN instance.state <> 'restarting' AND report.outcome = 'failed'
                  AND instance.try_number <= instance.max_tries
             THEN report.ended_at + make_interval(secs => greatest(0, least(
@@ -82,8 +85,8 @@ _FINISH: Final = """
         lease_until = NULL, pid = report.pid,
         rendered_map_index = coalesce(report.rendered_map_index, instance.rendered_map_index)
     FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[], %(outcomes)s::text[], %(ended)s::timestamptz[],
-                %(pids)s::int[], %(retry_delays)s::float8[], %(map_labels)s::text[])
-         AS report (id, attempt_id, outcome, ended_at, pid, retry_delay, rendered_map_index)
+                %(pids)s::int[], %(retry_delays)s::float8[], %(map_labels)s::text[], %(resumes)s::timestamptz[])
+         AS report (id, attempt_id, outcome, ended_at, pid, retry_delay, rendered_map_index, resume_at)
          JOIN task_attempt AS attempt ON attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s
     WHERE instance.id = report.id AND instance.month = %(month)s
       AND instance.attempt_id = report.attempt_id AND instance.state IN ('queued', 'running', 'restarting')
@@ -213,6 +216,7 @@ def _finish_parameters(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "retry_delays": floats("retry_delay_seconds"),
         "map_labels": column("rendered_map_index"),
         "code_hashes": column("code_hash"),
+        "resumes": [(report.get("resume") or {}).get("at") for report in reports],
         "longest_delay": LONGEST_RETRY_DELAY,
     }
 

@@ -166,6 +166,12 @@ _CLEAR: Final = """
 # A cleared instance starts from nothing: whoever reads its XComs before it has run again finds none.
 _FORGET_XCOMS: Final = "DELETE FROM xcom WHERE month = %(month)s AND task_instance_id = ANY(%(ids)s)"
 
+# It is to be done anew: what the former journal recorded stays as evidence, and its keys are not used again.
+_DISCARD_JOURNALS: Final = """
+    UPDATE durable_journal SET discarded_at = now()
+    WHERE month = %(month)s AND task_instance_id = ANY(%(ids)s) AND discarded_at IS NULL
+"""
+
 _WITHDRAW: Final = """
     DELETE FROM task_attempt WHERE month = %(month)s AND attempt_id = ANY(%(attempt_ids)s) AND outcome IS NULL
 """
@@ -341,12 +347,13 @@ def clear(
 ) -> Sequence[Any]:
     """Set instances that are in one of ``states`` back to undecided, a running one to restarting.
 
-    They get ``retries`` further tries each, and their XComs are forgotten. Returns (id, run, attempt id, state before)
-    of those that moved.
+    They get ``retries`` further tries each; their XComs are forgotten and their journals discarded. Returns (id, run,
+    attempt id, state before) of those that moved.
     """
     parameters = {"ids": list(ids), "retries": list(retries), "states": list(states), "month": month}
     moved = tuples(connection, _CLEAR, parameters)
-    execute(connection, _FORGET_XCOMS, {"ids": [row[0] for row in moved], "month": month})
+    for sql in (_FORGET_XCOMS, _DISCARD_JOURNALS):
+        execute(connection, sql, {"ids": [row[0] for row in moved], "month": month})
     _withdraw(connection, moved, month)
     return moved
 

@@ -17,6 +17,7 @@ from typing import Any
 from treadle import xcom
 from treadle.connections import Connection
 from treadle.connections import read as read_connection
+from treadle.durable.in_memory import InMemoryJournals
 from treadle.errors import SourceFileError
 from treadle.runtime import current
 from treadle.runtime.lazy_results import elements_of
@@ -24,10 +25,11 @@ from treadle.runtime.supervisor import AssetEventQuestion, XComFound, XComQuesti
 from treadle.runtime.task_instance import UNMAPPED
 
 
-class LocalSupervisor:
+class LocalSupervisor(InMemoryJournals):
     """Answers one test's questions (``treadle.runtime.supervisor.Supervisor``)."""
 
     def __init__(self, variables: Mapping[str, str], connections: Mapping[str, Mapping[str, Any]]) -> None:
+        super().__init__()
         self._variables = dict(variables)
         self._connections = dict(connections)
         self._xcoms: dict[tuple[str, str], dict[int, str]] = {}

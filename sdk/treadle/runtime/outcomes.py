@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
 
-from treadle.errors import FailTask, SkipTask, TaskTerminated, TaskTimeout
+from treadle.errors import FailTask, SkipTask, StepSuspended, TaskTerminated, TaskTimeout
 from treadle.runtime import masking
 from treadle.runtime.showing import storable_text
 
@@ -26,6 +26,8 @@ class Ending:
     outcome: str
     error: dict[str, str] | None = None
     exit_code: int | None = None
+    resume: dict[str, str] | None = None
+    """When and for which step a suspended attempt goes on."""
 
 
 SUCCESS: Final = Ending("success")
@@ -38,6 +40,8 @@ def ending_of(raised: BaseException) -> Ending:
             return Ending("skipped")
         case FailTask():
             return Ending("failed_without_retry", error_of("exception", raised))
+        case StepSuspended():
+            return Ending("suspended", resume=raised.resume)
         case TaskTimeout():
             return Ending("failed", error_of("timeout", raised))
         case TaskTerminated():

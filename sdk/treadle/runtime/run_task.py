@@ -182,7 +182,9 @@ class Attempt:
     def _ended_by(self, raised: BaseException) -> Ending:
         ending = ending_of(raised)
         self._context["exception"] = raised
-        if ending.outcome == "skipped":
+        if ending.outcome == "suspended":
+            log.info("The task is suspended: %s", raised)
+        elif ending.outcome == "skipped":
             log.info("The task was skipped: %s", raised)
         elif isinstance(raised, TaskEnd):
             log.error("The task failed: %s", raised)
@@ -203,6 +205,9 @@ class Attempt:
 
     def _finish(self, ending: Ending) -> None:
         result = self._result
+        if ending.resume is not None:  # it is not over: nothing is pushed, and nobody called back
+            result.outcome, result.resume = ending.outcome, ending.resume
+            return
         ending = self._retried(ending)
         result.outcome, result.error, result.exit_code = ending.outcome, ending.error, ending.exit_code
         result.xcoms = self._ti.pushed()

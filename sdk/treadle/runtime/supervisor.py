@@ -85,13 +85,32 @@ class Supervisor(Protocol):
     def get_triggering_asset_events(self) -> list[dict[str, Any]]:
         """Return the events that the attempt's run was made of, the oldest first."""
 
+    def open_journal(self, of: str, plan: str) -> dict[str, Any]:
+        """Open the journal of durable steps of task instance ``of``, pinned to the code ``plan``.
+
+        Returns ``id``, ``plan`` (that of the recorded steps: the same one, or nothing may be replayed) and ``steps``:
+        name, inputs and value (None: ask :meth:`read_step`) of each that is recorded.
+        """
+
+    def record_step(self, of: str, step: dict[str, str]) -> str | None:
+        """Record name, inputs and value of a step; return the value that stands there already, if one does."""
+
+    def read_step(self, of: str, step: dict[str, str]) -> str:
+        """Return the recorded value of a step by its name and inputs."""
+
+    def wait_for_step(self, of: str, step: dict[str, Any]) -> dict[str, Any]:
+        """Begin a ``kind`` of wait (sleep, awakeable) of ``seconds``, or look at the one that is under way.
+
+        Returns ``state`` (waiting, done, timed_out), ``due_at``, ``value`` (JSON) and ``token`` of an awakeable.
+        """
+
 
 @dataclass(slots=True)
 class AttemptResult:
     """How an attempt ended in user code. The fields are those of ``treadle_worker.protocol.FinishReport``."""
 
     outcome: str
-    """success, failed, failed_without_retry or skipped."""
+    """success, failed, failed_without_retry, skipped or suspended."""
     error: dict[str, str] | None = None
     xcoms: list[dict[str, Any]] = field(default_factory=list)
     """Pushed XComs: {"key", "value" (typed JSON text), "length" (of a list or dict, else None)}."""
@@ -103,3 +122,5 @@ class AttemptResult:
     exit_code: int | None = None
     called_back: bool = False
     """Whether the callbacks of its end were taken on: once, here or by the server."""
+    resume: dict[str, str] | None = None
+    """Of a suspended one: the time ``at`` which it goes on, and ``name`` and ``inputs`` of the step that waits."""

@@ -201,7 +201,12 @@ def instance_shape(row: Mapping[str, Any], rendered_fields: dict[str, Any] | Non
     }
 
 
-_STATE_AFTER = {"failed_without_retry": "failed", "withdrawn": "failed", "handed_back": "scheduled"}
+_STATE_AFTER = {
+    "failed_without_retry": "failed",
+    "withdrawn": "failed",
+    "handed_back": "scheduled",
+    "suspended": "up_for_reschedule",
+}
 """What an outcome that is not the name of a state made of the instance."""
 
 

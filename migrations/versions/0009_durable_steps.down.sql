@@ -1,0 +1,5 @@
+DROP TABLE durable_blob;
+
+DROP TABLE durable_step;
+
+DROP TABLE durable_journal;

@@ -1,0 +1,20 @@
+"""Journals of durable steps, with partitions for the months that task instances have already."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0009"
+down_revision = "0008"
+
+
+def upgrade() -> None:
+    """Make the tables."""
+    op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text())
+
+
+def downgrade() -> None:
+    """Drop them."""
+    op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".down.sql").read_text())

@@ -1,0 +1,81 @@
+"""The journal of the attempt that runs now: what earlier attempts recorded, and what this one adds.
+
+Read once when the first step is met; each step that is done is recorded, and committed by the server, before the task
+goes on. A crash between a step's effect and its record repeats that one step, with the same idempotency key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from typing import Any
+
+from treadle.durable.plan import code_version
+from treadle.errors import StepPlanChangedError, StepSuspended
+from treadle.runtime import current
+from treadle.runtime.supervisor import Supervisor
+
+
+class Journal:
+    """The recorded steps of one task instance. Threads of the task may share it."""
+
+    def __init__(self, supervisor: Supervisor, context: Any) -> None:
+        ti = context["ti"]
+        self.context = context
+        self._supervisor = supervisor
+        self._of = f"{ti.task_id}[{ti.map_index}]"
+        plan = code_version(ti.task)
+        found = supervisor.open_journal(self._of, plan)
+        if found["plan"] != plan:
+            raise StepPlanChangedError(f"task {ti.task_id!r} of run {ti.run_id!r}", found["plan"], plan)
+        self._id: str = found["id"]
+        self._recorded: dict[tuple[str, str], str | None] = {
+            (one["name"], one["inputs"]): one["value"] for one in found["steps"]
+        }
+
+    def key_of(self, name: str, inputs: str) -> str:
+        """Return the idempotency key of a step: the same in each attempt, another after a clear."""
+        return hashlib.sha256(f"{self._id}\0{name}\0{inputs}".encode()).hexdigest()[:32]
+
+    def find(self, name: str, inputs: str) -> str | None:
+        """Return the recorded text of a step, None if it is not done."""
+        if (name, inputs) not in self._recorded:
+            return None
+        value = self._recorded[name, inputs]
+        return self._supervisor.read_step(self._of, {"name": name, "inputs": inputs}) if value is None else value
+
+    def record(self, name: str, inputs: str, text: str) -> str:
+        """Record the text of a step for good; return what is recorded: another's, if that was first."""
+        there = self._supervisor.record_step(self._of, {"name": name, "inputs": inputs, "value": text})
+        value = text if there is None else there
+        self._recorded[name, inputs] = value
+        return value
+
+    def wait(self, kind: str, name: str, inputs: str, seconds: float) -> dict[str, Any]:
+        """Begin a wait, or look at the one that is under way."""
+        asked = {"kind": kind, "name": name, "inputs": inputs, "seconds": seconds}
+        return self._supervisor.wait_for_step(self._of, asked)
+
+
+def suspend(name: str, inputs: str, due_at: str) -> StepSuspended:
+    """Return what to raise in order to wait without holding a slot."""
+    return StepSuspended({"at": due_at, "name": name, "inputs": inputs})
+
+
+_lock = threading.Lock()
+_open: list[Journal] = []
+
+
+def journal() -> Journal | None:
+    """Return the journal of the running attempt, opened by the first step; None outside a task.
+
+    Raises:
+        StepPlanChangedError: the recorded steps are of other code.
+    """
+    supervisor, context = current.supervisor(), current.context()
+    if supervisor is None or context is None:
+        return None
+    with _lock:
+        if not _open or _open[0].context is not context:
+            _open[:] = [Journal(supervisor, context)]
+        return _open[0]
