@@ -45,6 +45,7 @@ COMMANDS: Final = {
         "treadle_cli.commands.daemons.dag_processor:dag_processor", "Reads DAG files as they change.", _SERVICE
     ),
     "webserver": Entry("treadle_cli.commands.daemons.webserver:webserver", "The REST API.", _SERVICE),
+    "task": Entry("treadle_cli.commands.task:task", "Run one attempt that an executor prepared, as in a pod.", _SERVICE),
     "celery": Entry("treadle_cli.commands.celery:celery", "Workers that take attempts from a broker.", _SERVICE),
     "users": Entry("treadle_cli.commands.users:users", "Accounts that may log in.", _CARE),
     "db": Entry("treadle_cli.commands.db:db", "Migrate, check and open the database.", _CARE),

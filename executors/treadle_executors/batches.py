@@ -1,6 +1,7 @@
 """Reports on their way to the Execution API, and what it answers: plain values, without a database.
 
-Apart from ``execution_api`` so that a worker machine, above all a pod that runs one attempt, imports no database driver.
+Apart from ``execution_api`` so that a worker machine, above all a pod that runs one attempt, imports no database
+driver.
 """
 
 from __future__ import annotations
