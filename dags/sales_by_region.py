@@ -39,13 +39,7 @@ def sales_by_region():
         @task(map_index_template="{{ task.op_kwargs['region'] }}")
         def sales(region, digits):
             """Add up what each product of one region sold for."""
-            found = {}
-            with ORDERS.open(newline="") as file:
-                for row in csv.DictReader(file):
-                    if row["region"].lower() == region:
-                        product = row["product"].strip().lower()
-                        found[product] = found.get(product, 0) + worth(row)
-            return {product: round(value, digits) for product, value in sorted(found.items())}
+            return {product: round(value, digits) for product, value in sorted(sold_in(region).items())}
 
         # A branch decides for its own region alone.
         @task.branch
@@ -79,6 +73,17 @@ def sales_by_region():
 
     # partial() fixes an argument for all regions, expand() makes one instance of the whole group for each.
     write(each_region.partial(digits=2).expand(region=find_regions()))
+
+
+def sold_in(region):
+    """Return what each product sold for in a region."""
+    found = {}
+    with ORDERS.open(newline="") as file:
+        for row in csv.DictReader(file):
+            if row["region"].lower() == region:
+                product = row["product"].strip().lower()
+                found[product] = found.get(product, 0) + worth(row)
+    return found
 
 
 def worth(row):

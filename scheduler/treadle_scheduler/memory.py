@@ -23,7 +23,7 @@ from treadle_metadata.planning import changed_states, instance_states
 from treadle_metadata.transitions import runs
 
 MOST: Final = 500_000
-"""Tasks and instances that are remembered, of all runs together: 100 MB at most, a tenth of that where they are mapped."""
+"""Tasks and instances that are remembered, of all runs together: at most 100 MB, mapped ones far less."""
 
 Changed = Mapping[int, frozenset[int] | None]
 """By run, the ids of the instances that changed; None: anything may have."""
