@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from treadle import document as documents
-from treadle.assets import is_storable
+from treadle.assets import LONGEST_PARTITION_KEY, is_partition_key
 from treadle.document import DagDocument
 from treadle.partition_keys import partition_of
 from treadle.timetables.base import DataInterval, InvalidSchedule
@@ -158,8 +158,10 @@ def checked_partition_key(key: str) -> str:
     Raises:
         InvalidRequestError: it is empty, longer than 250 characters or holds a NUL character.
     """
-    if not key or len(key) > 250 or not is_storable(key):
-        raise InvalidRequestError(f"partition key {shown(key)} cannot be used: expected 1 to 250 characters, no NUL")
+    if not is_partition_key(key):
+        raise InvalidRequestError(
+            f"partition key {shown(key)} cannot be used: expected 1 to {LONGEST_PARTITION_KEY} characters, no NUL"
+        )
     return key
 
 

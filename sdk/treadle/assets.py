@@ -19,6 +19,11 @@ from treadle.params import json_value
 from treadle.wording import shown
 
 LONGEST_NAME: Final = 1500
+"""Characters of the name of an asset or alias, and of an address."""
+
+LONGEST_PARTITION_KEY: Final = 250
+"""Characters."""
+
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]").search
 RESERVED_SCHEMES: Final = frozenset({"airflow", "treadle"})
 
@@ -245,6 +250,11 @@ def is_storable(value: Any) -> bool:
     if isinstance(value, Mapping):
         return all(is_storable(key) and is_storable(item) for key, item in value.items())
     return not isinstance(value, list) or all(map(is_storable, value))
+
+
+def is_partition_key(value: object) -> bool:
+    """Return whether ``value`` can be a partition's key: a text of 1 to 250 characters that can be stored."""
+    return isinstance(value, str) and 0 < len(value) <= LONGEST_PARTITION_KEY and is_storable(value)
 
 
 def _text(owner: str, name: str, value: Any) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Final
 
+from treadle.assets import is_partition_key
 from treadle.errors import InvalidArgumentError
 from treadle.partition_windows import SegmentWindow, Window, start_of
 from treadle.timetables.zone_offsets import zone_offsets
@@ -19,6 +20,8 @@ MOST_KEYS: Final = 1000
 """Keys that one event may be mapped to."""
 
 DEFAULT_INPUT: Final = "%Y-%m-%dT%H:%M:%S"
+
+_ANY_TIME: Final = datetime(2024, 8, 14, 17, 43)  # noqa: DTZ001 - keys tell wall-clock times
 
 
 class PartitionMapper:
@@ -62,7 +65,10 @@ class AllowedKeyMapper(PartitionMapper):
     kind: ClassVar[str] = "allowed"
 
     def __post_init__(self) -> None:
-        _set(self, allowed_keys=tuple(self.allowed_keys))
+        keys = self.allowed_keys
+        if isinstance(keys, str) or not all(map(is_partition_key, keys)):
+            raise InvalidArgumentError("AllowedKeyMapper", "allowed_keys", keys, "a list of keys")
+        _set(self, allowed_keys=tuple(keys))
 
     def downstream_keys(self, key: str) -> Sequence[str]:
         """Return the key if it is allowed."""
@@ -75,6 +81,11 @@ class FixedKeyMapper(PartitionMapper):
 
     downstream_key: str
     kind: ClassVar[str] = "fixed"
+
+    def __post_init__(self) -> None:
+        if not is_partition_key(self.downstream_key):
+            expected = "a text of 1 to 250 characters"
+            raise InvalidArgumentError("FixedKeyMapper", "downstream_key", self.downstream_key, expected)
 
     def downstream_keys(self, key: str) -> Sequence[str]:  # noqa: ARG002 - the contract's
         """Return the fixed key."""
@@ -150,6 +161,15 @@ class TemporalMapper(PartitionMapper):
     def decode_downstream(self, key: str) -> datetime:
         """Return the start of the span that one of the consumer's keys names."""
         return start_of(self.unit, _time(key, self.output_format).replace(tzinfo=None))
+
+    @property
+    def reads_what_it_writes(self) -> bool:
+        """Whether the start of a span can be told from its key: not of ``%G-W%V`` without a day, for one."""
+        start = start_of(self.unit, _ANY_TIME)
+        try:
+            return self.decode_downstream(_text(start, self.output_format)) == start
+        except ValueError:
+            return False
 
     def encode_upstream(self, time: datetime) -> str:
         """Return the upstream key of a wall-clock time."""
@@ -228,9 +248,15 @@ class RollupMapper(PartitionMapper):
     kind: ClassVar[str] = "rollup"
 
     def __post_init__(self) -> None:
-        if isinstance(self.window, Window) and not isinstance(self.upstream_mapper, TemporalMapper):
+        mapper = self.upstream_mapper
+        if not isinstance(self.window, Window):
+            return
+        if not isinstance(mapper, TemporalMapper):
             expected = "a StartOf... mapper, since the window is one of time"
-            raise InvalidArgumentError("RollupMapper", "upstream_mapper", self.upstream_mapper, expected)
+            raise InvalidArgumentError("RollupMapper", "upstream_mapper", mapper, expected)
+        if not mapper.reads_what_it_writes:
+            expected = f"an output_format that tells the start of a {mapper.unit} and can be read back"
+            raise InvalidArgumentError("RollupMapper", "output_format", mapper.output_format, expected)
 
     def downstream_keys(self, key: str) -> Sequence[str]:
         """Return what the upstream mapper makes of the key."""

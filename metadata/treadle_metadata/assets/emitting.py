@@ -14,13 +14,10 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle.assets import is_storable
+from treadle.assets import LONGEST_NAME, LONGEST_PARTITION_KEY, is_partition_key, is_storable
 from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.errors import InvalidRequestError
 from treadle_metadata.statements import execute, rows, tuples
-
-LONGEST_NAME: Final = 1500
-LONGEST_KEY: Final = 250
 
 # Names in order: two transactions that make the same assets wait for each other, and never in a circle.
 _NEW_ASSETS: Final = """
@@ -145,8 +142,10 @@ def _row(event: NewEvent) -> dict[str, Any]:
     if event.name is None and event.uri is None:
         raise InvalidRequestError("an asset event needs the asset's name or its uri")
     for what, text in (("name", event.name), ("uri", event.uri), *(("alias", one) for one in event.aliases)):
-        _check_text(what, text, LONGEST_NAME)
-    _check_text("partition key", event.partition_key, LONGEST_KEY)
+        if text is not None and not _is_name(text):
+            raise _unusable(what, LONGEST_NAME)
+    if event.partition_key is not None and not is_partition_key(event.partition_key):
+        raise _unusable("partition key", LONGEST_PARTITION_KEY)
     for extra in (event.extra, event.asset_extra or {}):
         if not isinstance(extra, Mapping) or not is_storable(extra):
             raise InvalidRequestError(
@@ -167,6 +166,9 @@ def _row(event: NewEvent) -> dict[str, Any]:
     }
 
 
-def _check_text(what: str, text: Any, most: int) -> None:
-    if text is not None and (not isinstance(text, str) or not text or not is_storable(text) or len(text) > most):
-        raise InvalidRequestError(f"an asset event's {what} must be a text of 1 to {most} characters without NUL")
+def _is_name(text: object) -> bool:
+    return isinstance(text, str) and 0 < len(text) <= LONGEST_NAME and is_storable(text)
+
+
+def _unusable(what: str, most: int) -> InvalidRequestError:
+    return InvalidRequestError(f"an asset event's {what} must be a text of 1 to {most} characters without NUL")

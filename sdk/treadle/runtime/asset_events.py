@@ -12,15 +12,21 @@ from datetime import datetime
 from types import GeneratorType
 from typing import Any, overload
 
-from treadle.assets import Asset, AssetAlias, AssetRef, Metadata, NamedAsset, is_storable, plain_extra
+from treadle.assets import (
+    LONGEST_PARTITION_KEY,
+    Asset,
+    AssetAlias,
+    AssetRef,
+    Metadata,
+    NamedAsset,
+    is_partition_key,
+    plain_extra,
+)
 from treadle.document import AssetKey
 from treadle.errors import NoSuchAssetError
 from treadle.moments import moment_of
 from treadle.runtime.supervisor import AssetEventQuestion, Supervisor
 from treadle.runtime.task_instance import moment
-
-LONGEST_KEY = 250
-"""Characters of a partition key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +94,8 @@ class OutletEvent:
             ValueError: a key is no text of 1 to 250 characters.
         """
         for key in [keys] if isinstance(keys, str) else keys:
-            if not isinstance(key, str) or not key or not is_storable(key) or len(key) > LONGEST_KEY:
-                raise ValueError(f"a partition key is a text of 1 to {LONGEST_KEY} characters, not {key!r}")
+            if not is_partition_key(key):
+                raise ValueError(f"a partition key is a text of 1 to {LONGEST_PARTITION_KEY} characters, not {key!r}")
             if key not in self.partition_keys:
                 self.partition_keys.append(key)
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
-from sqlalchemy import event
 from tests.support.scheduling import TestScheduler, a_dag
+from tests.support.statements import recorded_statements
 
 from treadle import Asset, PartitionedAssetTimetable
 from treadle.document import AssetCondition, ScheduleDocument, TaskDocument
@@ -101,27 +100,21 @@ def test_what_a_paused_consumer_has_gathered_is_not_read_by_the_beat(scheduler: 
 
 
 def test_no_statement_about_assets_scans_a_big_table(scheduler: TestScheduler, clock: ManualClock) -> None:
-    seen: dict[str, Any] = {}
-
-    def keep(_conn: Any, _cursor: Any, statement: str, parameters: Any, _context: Any, _many: bool) -> None:
-        seen[statement] = parameters
-
-    event.listen(scheduler.database.engine, "before_cursor_execute", keep)
-    with scheduler.database.begin() as connection:
-        emit(connection, [NewEvent("a", partition_key="k"), NewEvent("b"), NewEvent(None, "x7")], now=clock.now())
-    assert create_asset_runs(scheduler.context).count == 2
-    with scheduler.database.begin() as connection:
-        asset = questions.find_asset(connection, "a")
-        answers.asset_events(connection, {"kind": "asset", "name": "x7", "limit": 1, "ascending": False})
-        answers.triggering_events(connection, 1)
-        questions.list_events(connection, questions.EventFilter(asset_id=asset["id"]), PageRequest())
-    event.remove(scheduler.database.engine, "before_cursor_execute", keep)
+    with recorded_statements(scheduler.database) as seen:
+        with scheduler.database.begin() as connection:
+            emit(connection, [NewEvent("a", partition_key="k"), NewEvent("b"), NewEvent(None, "x7")], now=clock.now())
+        assert create_asset_runs(scheduler.context).count == 2
+        with scheduler.database.begin() as connection:
+            asset = questions.find_asset(connection, "a")
+            answers.asset_events(connection, {"kind": "asset", "name": "x7", "limit": 1, "ascending": False})
+            answers.triggering_events(connection, 1)
+            questions.list_events(connection, questions.EventFilter(asset_id=asset["id"]), PageRequest())
     offences = []
     with scheduler.database.begin() as connection:
-        for statement, parameters in seen.items():
+        for statement, parameters in dict(seen).items():
             if not statement.lstrip().startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")):
                 continue
             plan = "\n".join(row[0] for row in tuples(connection, f"EXPLAIN {statement}", parameters))
             offences += [f"{found[0]}\n{statement}\n{plan}" for found in BIG.finditer(plan)]
     assert offences == []
-    assert len(seen) > 15
+    assert len(dict(seen)) > 15

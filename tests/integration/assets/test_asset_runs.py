@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 from tests.support.scheduling import TestScheduler, a_dag
+from tests.support.statements import recorded_statements
 
 from treadle.document import AssetCondition, AssetDocument, DagDocument, ScheduleDocument, TaskDocument
 from treadle_metadata.assets.emitting import NewEvent, emit
@@ -280,14 +280,6 @@ def _statements(scheduler: TestScheduler, number: int) -> int:
     for one in range(number):
         scheduler.install(consumer(f"of_{number}_{one}", A))
     tell(scheduler, "a")
-    seen: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        seen.append(statement)
-
-    event.listen(scheduler.database.engine, "before_cursor_execute", note)
-    try:
+    with recorded_statements(scheduler.database) as seen:
         assert create_asset_runs(scheduler.context).count >= number
-    finally:
-        event.remove(scheduler.database.engine, "before_cursor_execute", note)
     return len(seen)

@@ -7,13 +7,17 @@ from typing import Any
 
 import pytest
 from tests.support.scheduling import TestScheduler, a_dag
+from tests.support.statements import recorded_statements
 
 from treadle import (
     Asset,
     CronPartitionTimetable,
     FanOutMapper,
+    FixedKeyMapper,
     MonthWindow,
     PartitionedAssetTimetable,
+    PartitionMapper,
+    ProductMapper,
     RollupMapper,
     StartOfDayMapper,
     StartOfMonthMapper,
@@ -27,9 +31,15 @@ from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import rows
+from treadle_scheduler.duties.create_asset_runs import create_asset_runs
 
 DAY = "%Y-%m-%d"
 MONTHLY = RollupMapper(upstream_mapper=StartOfMonthMapper(input_format=DAY), window=MonthWindow())
+WEEKLY = RollupMapper(upstream_mapper=StartOfWeekMapper(input_format=DAY), window=WeekWindow())
+DAYS_OF_WEEK = FanOutMapper(
+    upstream_mapper=StartOfWeekMapper(input_format=DAY), window=WeekWindow(), downstream_mapper=StartOfDayMapper()
+)
+LONG = ProductMapper(FixedKeyMapper("x" * 200), FixedKeyMapper("y" * 200))
 
 
 @pytest.fixture
@@ -98,10 +108,7 @@ def test_a_month_runs_when_the_last_of_its_days_is_there_beside_a_monthly_asset(
 
 
 def test_one_event_may_make_runs_of_many_keys(scheduler: TestScheduler) -> None:
-    mapper = FanOutMapper(
-        upstream_mapper=StartOfWeekMapper(input_format=DAY), window=WeekWindow(), downstream_mapper=StartOfDayMapper()
-    )
-    install(scheduler, PartitionedAssetTimetable(Asset("a"), default_partition_mapper=mapper))
+    install(scheduler, PartitionedAssetTimetable(Asset("a"), default_partition_mapper=DAYS_OF_WEEK))
     tell(scheduler, "a", "2024-02-28")
     scheduler.beats()
     assert made(scheduler) == [
@@ -122,6 +129,47 @@ def test_an_event_that_belongs_to_no_partition_makes_no_run_but_a_warning(
         assert rows(connection, "SELECT FROM asset_run_queue") == []
     assert warning["kind"] == "partition"
     assert words in warning["message"]
+
+
+@pytest.mark.parametrize(
+    ("mapper", "key"), [(WEEKLY, "9999-12-31"), (MONTHLY, "9999-12-31"), (DAYS_OF_WEEK, "9999-12-31"), (LONG, "a|b")]
+)
+def test_a_key_that_no_calendar_can_place_holds_up_no_other_dag(
+    scheduler: TestScheduler, mapper: PartitionMapper, key: str
+) -> None:
+    install(scheduler, PartitionedAssetTimetable(Asset("a"), default_partition_mapper=mapper))
+    other = PartitionedAssetTimetable(Asset("b"))
+    scheduler.install(a_dag("other", TaskDocument("work"), schedule=other.to_document()))
+    tell(scheduler, "a", key)
+    tell(scheduler, "b", "eu")
+    scheduler.beats()
+    assert made(scheduler) == [("eu", 1)]
+    with scheduler.database.begin() as connection:
+        (warning,) = rows(connection, "SELECT dag_id, kind, message FROM dag_warning")
+    assert (warning["dag_id"], warning["kind"]) == ("consumer", "partition")
+
+
+def test_a_key_that_another_asset_of_the_condition_cannot_have_is_told_of(scheduler: TestScheduler) -> None:
+    both = PartitionedAssetTimetable(Asset("a") & Asset("b"), partition_mapper_config={Asset("b"): MONTHLY})
+    install(scheduler, both)
+    tell(scheduler, "a", "eu", "2024-02")
+    scheduler.beats()
+    assert made(scheduler) == []
+    with scheduler.database.begin() as connection:
+        (warning,) = rows(connection, "SELECT message FROM dag_warning")
+        assert rows(connection, "SELECT target_key FROM asset_run_queue") == [{"target_key": "2024-02"}]
+    assert "partition key 'eu' of 'a'" in warning["message"]
+
+
+def test_events_that_have_no_place_cost_a_statement_together(scheduler: TestScheduler) -> None:
+    install(scheduler, PartitionedAssetTimetable(Asset("a")))
+    counts = []
+    for number in (1, 1, 50):
+        tell(scheduler, "a", *[None] * number)
+        with recorded_statements(scheduler.database) as seen:
+            create_asset_runs(scheduler.context)
+        counts.append(len(seen))
+    assert counts[2] == counts[1]
 
 
 def test_the_clock_makes_runs_that_each_have_a_partition_in_the_schedules_zone(

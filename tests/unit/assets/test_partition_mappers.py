@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 
@@ -82,6 +83,22 @@ def test_a_key_is_mapped(mapper: PartitionMapper, key: str, expected: tuple[str,
 def test_a_key_of_another_form_is_refused(mapper: PartitionMapper, key: str) -> None:
     with pytest.raises(ValueError, match=r"does not match|parts"):
         mapper.downstream_keys(key)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: RollupMapper(upstream_mapper=StartOfWeekMapper(output_format="%G-W%V"), window=WeekWindow()),
+        lambda: RollupMapper(upstream_mapper=StartOfDayMapper(output_format="%Y-%m"), window=DayWindow()),
+        lambda: FixedKeyMapper("x" * 251),
+        lambda: FixedKeyMapper("a\0b"),
+        lambda: AllowedKeyMapper("eu"),
+        lambda: AllowedKeyMapper(["eu", ""]),
+    ],
+)
+def test_a_mapper_that_could_never_work_is_refused_when_its_file_is_read(make: Callable[[], PartitionMapper]) -> None:
+    with pytest.raises(DagError, match="expected"):
+        make()
 
 
 @pytest.mark.parametrize(("month", "days"), [("2023-02", 28), ("2024-02", 29), ("2024-04", 30), ("2024-12", 31)])
