@@ -20,7 +20,9 @@ ADMISSION_LOCK: Final = 0x74726561
 
 _DUE_DAGS: Final = """
     SELECT dag.dag_id, dag.version_id, dag.last_interval_start, dag.last_interval_end, dag.max_active_runs,
-           coalesce(dag.resumed_at, dag.created_at) AS resumed_at, dag.held_since
+           coalesce(dag.resumed_at, dag.created_at) AS resumed_at, dag.held_since,
+           EXISTS (SELECT FROM dag_warning AS warning
+                   WHERE warning.dag_id = dag.dag_id AND warning.kind = 'schedule') AS is_warned
     FROM dag
     WHERE NOT is_paused AND is_active AND NOT at_run_limit AND next_run_at <= %(now)s
       AND NOT dag_id = ANY(%(apart)s)

@@ -18,10 +18,6 @@ _BUSY: Final = frozenset(TaskState) - FINISHED - {TaskState.NONE}
 """The states in which something is under way or about to be, without anybody's decision."""
 
 
-EVALUATION: Final = "evaluation"
-"""The kind of a DAG's warning that one of its runs cannot be advanced."""
-
-
 _STARTABLE: Final = """
     WITH RECURSIVE locked AS (
         SELECT * FROM unnest(%(dag_ids)s::text[], %(limits)s::int[], %(in_order)s::bool[])
@@ -340,27 +336,13 @@ def explain(connection: Connection, dag_run_id: int, task_id: str, reason: str, 
     )
 
 
-def warn(connection: Connection, dag_id: str, kind: str, message: str, *, now: datetime) -> None:
-    """Store a warning of this ``kind`` about a DAG, in place of an older one; it goes when the DAG is changed."""
-    execute(
-        connection,
-        """
-        INSERT INTO dag_warning (dag_id, kind, message, noticed_at) VALUES (%(dag_id)s, %(kind)s, %(message)s, %(now)s)
-        ON CONFLICT (dag_id, kind) DO UPDATE SET message = excluded.message, noticed_at = excluded.noticed_at
-        """,
-        {"dag_id": dag_id, "kind": kind, "message": message, "now": now},
-    )
+EVALUATION: Final = "evaluation"
+"""The kind of a DAG's warning that one of its runs cannot be advanced (``dag_warnings``)."""
 
 
 def not_advanced(run_id: str, reason: str) -> str:
     """Return the warning that a run cannot be advanced, and why."""
     return f"run {run_id!r} cannot be advanced: {reason}"
-
-
-def unwarn(connection: Connection, dag_id: str, kind: str) -> None:
-    """Forget the warning of this ``kind`` about a DAG, if there is one."""
-    parameters = {"dag_id": dag_id, "kind": kind}
-    execute(connection, "DELETE FROM dag_warning WHERE dag_id = %(dag_id)s AND kind = %(kind)s", parameters)
 
 
 def _moment(connection: Connection, sql: Any, parameters: Mapping[str, Any]) -> datetime | None:

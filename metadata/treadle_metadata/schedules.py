@@ -7,49 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from treadle.timetables.base import DagRunInfo, DataInterval
 from treadle_metadata.statements import execute, tuples
 
 KEPT_MISSED_DAYS: Final = 90
 """How long a time that became no run stays to be seen; older rows of a DAG go when a new one comes."""
 
 
-class Interval(Protocol):
-    """A data interval."""
-
-    @property
-    def start(self) -> datetime:
-        """Return its first instant."""
-
-    @property
-    def end(self) -> datetime:
-        """Return the first instant after it."""
-
-
-class Planned(Protocol):
-    """The next run that a timetable calls for."""
-
-    @property
-    def run_after(self) -> datetime:
-        """Return when it may start."""
-
-    @property
-    def logical_date(self) -> datetime:
-        """Return its logical date."""
-
-    @property
-    def data_interval(self) -> Interval:
-        """Return the interval that it covers."""
-
-
 def planned(
     dag_id: str,
     *,
-    last: Interval | None,
-    following: Planned | None,
+    last: DataInterval | None,
+    following: DagRunInfo | None,
     held_since: datetime | None = None,
     run_limit: int | None = None,
     look_at: datetime | None = None,
@@ -135,28 +108,3 @@ def take_from_pace(connection: Connection, wanted: int, *, most: int, now: datet
     )
     left = most - (int(found[0][0]) - wanted)
     return max(0, min(wanted, left))
-
-
-def warn_of_schedules(connection: Connection, messages: Mapping[str, str], *, now: datetime) -> None:
-    """Store a warning about each of these DAGs' schedules, in place of an older one."""
-    if messages:
-        execute(
-            connection,
-            """
-            INSERT INTO dag_warning (dag_id, kind, message, noticed_at)
-            SELECT new.dag_id, 'schedule', new.message, %(now)s
-            FROM unnest(%(dag_ids)s::text[], %(messages)s::text[]) AS new (dag_id, message)
-            ON CONFLICT (dag_id, kind) DO UPDATE SET message = excluded.message, noticed_at = excluded.noticed_at
-            """,
-            {"dag_ids": list(messages), "messages": list(messages.values()), "now": now},
-        )
-
-
-def withdraw_warnings(connection: Connection, dag_ids: Sequence[str]) -> None:
-    """Delete the warnings about these DAGs' schedules: they have been evaluated."""
-    if dag_ids:
-        execute(
-            connection,
-            "DELETE FROM dag_warning WHERE kind = 'schedule' AND dag_id = ANY(%(dag_ids)s)",
-            {"dag_ids": list(dag_ids)},
-        )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, Final
 
@@ -45,8 +45,6 @@ class CustomTimetables:
         self._evaluator, self._wake = evaluator, wake
         self._asked: set[str] = set()
         self._answers: dict[str, tuple[_Key, Plan | Exception]] = {}
-        self._sound: set[str] = set()
-        self._mended: set[str] = set()
         self._lock = threading.Lock()
 
     def asked(self) -> list[str]:
@@ -61,7 +59,7 @@ class CustomTimetables:
             InvalidSchedule: the timetable raised, did not answer in time, or answered nonsense.
         """
         if self._wake is None:
-            return self._taken(graph, self._answer(graph, at))
+            return _taken(self._answer(graph, at))
         key = (graph.version_id, at.last, at.resumed_at, at.held_since, at.skips)
         with self._lock:
             known, answer = self._answers.pop(graph.dag_id, (None, None))
@@ -72,22 +70,7 @@ class CustomTimetables:
                     asked = (graph, at, key, self._wake)
                     threading.Thread(target=self._ask, args=asked, name=name, daemon=True).start()
                 return None
-        return self._taken(graph, answer)
-
-    def mended(self, dag_ids: Sequence[str]) -> list[str]:
-        """Return which of these DAGs were just evaluated for the first time, or after a failure: no warning holds."""
-        found = self._mended.intersection(dag_ids)
-        self._mended -= found
-        self._sound |= found
-        return sorted(found)
-
-    def _taken(self, graph: Graph, answer: Plan | Exception) -> Plan:
-        if isinstance(answer, Exception):
-            self._sound.discard(graph.dag_id)
-            raise answer
-        if graph.dag_id not in self._sound:
-            self._mended.add(graph.dag_id)
-        return answer
+        return _taken(answer)
 
     def _ask(self, graph: Graph, at: Situation, key: _Key, wake: Callable[[], None]) -> None:
         answer = self._answer(graph, at)
@@ -101,6 +84,12 @@ class CustomTimetables:
             return _checked(_plan_of(self._evaluator(graph.document.schedule, _question(graph, at))), at)
         except Exception as error:
             return error
+
+
+def _taken(answer: Plan | Exception) -> Plan:
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 def _question(graph: Graph, at: Situation) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle_metadata.planning import EVALUATION, not_advanced, unwarn, warn
+from treadle_metadata import dag_warnings
+from treadle_metadata.planning import EVALUATION, not_advanced
 from treadle_metadata.transitions import runs
 
 log = logging.getLogger(__name__)
@@ -39,10 +40,11 @@ class Quarantine:
             run["run_id"], run["dag_id"], run["id"], wait.total_seconds(), reason,
             exc_info=error,
         )  # fmt: skip
-        warn(connection, run["dag_id"], EVALUATION, not_advanced(run["run_id"], reason), now=now)
+        told = {run["dag_id"]: not_advanced(run["run_id"], reason)}
+        dag_warnings.warn(connection, EVALUATION, told, now=now)
         runs.wake(connection, [(run["id"], now + wait)])
 
     def release(self, connection: Connection, run: Mapping[str, Any]) -> None:
         """Take a run out, if it is here, and take back what was told of it."""
         if self._failures.pop(run["id"], None) is not None:
-            unwarn(connection, run["dag_id"], EVALUATION)
+            dag_warnings.withdraw(connection, EVALUATION, [run["dag_id"]])

@@ -6,7 +6,6 @@ After a crash the same files are parsed and stored again, which changes nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,6 +15,7 @@ from sqlalchemy import Connection
 
 from treadle.document import DagDocument, loads
 from treadle.timetables.base import DagRunInfo, DataInterval
+from treadle_metadata import dag_warnings
 from treadle_metadata.assets.references import store_references
 from treadle_metadata.catalog import writes
 from treadle_metadata.catalog.decisions import Accepted, Decisions, Stored, decide, needs_document
@@ -211,18 +211,4 @@ def _store_warnings(connection: Connection, decisions: Decisions, now: datetime)
         """,
         {"ids": [one.dag.dag_id for one in decisions.accepted], "kept": kept, "unstable": UNSTABLE},
     )
-    if decisions.warnings:
-        found = [{"dag_id": one.dag_id, "kind": one.kind, "message": one.message} for one in decisions.warnings]
-        execute(
-            connection,
-            """
-            INSERT INTO dag_warning (dag_id, kind, message, noticed_at)
-            SELECT new.dag_id, new.kind, new.message, %(now)s
-            FROM jsonb_to_recordset(%(rows)s::jsonb) AS new (dag_id text, kind text, message text)
-            ON CONFLICT (dag_id, kind) DO UPDATE
-            SET message = excluded.message,
-                noticed_at = CASE WHEN dag_warning.message = excluded.message THEN dag_warning.noticed_at
-                                  ELSE excluded.noticed_at END
-            """,
-            {"rows": json.dumps(found), "now": now},
-        )
+    dag_warnings.store(connection, ((one.dag_id, one.kind, one.message) for one in decisions.warnings), now=now)

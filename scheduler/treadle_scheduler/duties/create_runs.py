@@ -8,14 +8,14 @@ date) makes a second scheduler's run the same run. Statements are as many for on
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle_metadata import claims, schedules
+from treadle_metadata import claims, dag_warnings, schedules
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.identifiers import month_of
 from treadle_metadata.planning import any_held_back, next_due, release_run_limits, runs_under_way
@@ -40,8 +40,10 @@ def create_runs(context: Context) -> Done:
             return Done(0, _next_look(connection, context, now))
         graphs = context.graphs.get(connection, [dag["version_id"] for dag in due])
         busy = runs_under_way(connection, [dag["dag_id"] for dag in due], now=now)
-        found = [_outcome(context, dag, graphs[dag["version_id"]], busy.get(dag["dag_id"], 0), now) for dag in due]
-        made = _write(connection, context, [one for one in found if one is not None], now)
+        looked = [_outcome(context, dag, graphs[dag["version_id"]], busy.get(dag["dag_id"], 0), now) for dag in due]
+        outcomes = [one for one in looked if one is not None]
+        made = _write(connection, context, outcomes, now)
+        _warn(connection, outcomes, {dag["dag_id"] for dag in due if dag["is_warned"]}, now)
         # None of these is due any more unless it has another run to make: look at once for what is.
         return Done(made, now, again=True)
 
@@ -80,9 +82,15 @@ def _write(connection: Connection, context: Context, outcomes: Sequence[Outcome]
     made = runs.insert_runs(connection, new, month=month_of(now), now=now)
     schedules.plan_next_runs(connection, [one.plan for one in paced])
     schedules.store_missed(connection, [row for one in paced for row in one.missed], now=now)
-    schedules.warn_of_schedules(connection, {one.dag_id: one.warning for one in paced if one.warning}, now=now)
-    schedules.withdraw_warnings(connection, context.custom.mended([one.dag_id for one in paced if not one.warning]))
     return len(made)
+
+
+def _warn(connection: Connection, outcomes: Sequence[Outcome], warned: Set[str], now: datetime) -> None:
+    """Warn of schedules that fail, and of those no longer that were ``warned`` of and have been evaluated now."""
+    failed = {one.dag_id: one.warning for one in outcomes if one.warning}
+    dag_warnings.warn(connection, dag_warnings.SCHEDULE, failed, now=now)
+    mended = [one.dag_id for one in outcomes if not one.warning and one.dag_id in warned]
+    dag_warnings.withdraw(connection, dag_warnings.SCHEDULE, mended)
 
 
 def _paced(connection: Connection, context: Context, outcomes: Sequence[Outcome], now: datetime) -> list[Outcome]:

@@ -17,7 +17,7 @@ from treadle.errors import InvalidSchedule
 from treadle.timetables.factory import from_document
 from treadle.timetables.remote import install
 from treadle_executors.timetables import Evaluator
-from treadle_metadata import backfills
+from treadle_metadata import backfills, dag_warnings
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.errors import InvalidRequestError
 from treadle_scheduler.custom_timetables import CustomTimetables
@@ -140,6 +140,24 @@ def test_a_failed_timetable_is_asked_again_and_its_warning_goes_when_the_file_is
     folder.write("hours", "\n")
     clock.advance(timedelta(minutes=1))
     beat_until(lambda: scheduler.run_states("mended"))
+    assert warnings() == {}
+
+
+def test_a_warning_goes_whichever_scheduler_evaluates_the_timetable_again(
+    scheduler: TestScheduler,
+    clock: ManualClock,
+    folder: Any,
+    timed: Any,
+    beat_until: Any,
+    warnings: Callable[[], dict[str, str]],
+) -> None:
+    folder.write("hours")
+    scheduler.install(timed("told", _custom("hours")), next_run_at=clock.now())
+    beat_until(lambda: scheduler.run_states("told"))
+    with scheduler.database.begin() as connection:
+        dag_warnings.warn(connection, dag_warnings.SCHEDULE, {"told": "another scheduler's"}, now=clock.now())
+    clock.advance(timedelta(hours=1))
+    beat_until(lambda: len(scheduler.run_states("told")) == 2)
     assert warnings() == {}
 
 

@@ -11,7 +11,7 @@ from tests.support.holding import hold
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import ScheduleDocument, TaskDocument
-from treadle_metadata import backfills, planning
+from treadle_metadata import backfills, dag_warnings
 from treadle_metadata.deciding.reasons import Blocker, Kind, Reason
 from treadle_metadata.errors import NotFoundError
 from treadle_metadata.statements import execute, rows
@@ -238,7 +238,9 @@ def test_a_queued_run_of_a_dag_that_is_gone_is_told(scheduler: TestScheduler, as
 def test_a_schedule_that_gives_an_error_is_told(scheduler: TestScheduler, ask: Asking) -> None:
     daily(scheduler, None)
     with scheduler.database.begin() as connection:
-        planning.warn(connection, "d", "schedule", "The schedule gives no next run", now=scheduler.clock.now())
+        dag_warnings.warn(
+            connection, dag_warnings.SCHEDULE, {"d": "The schedule gives no next run"}, now=scheduler.clock.now()
+        )
     found = ask.dag("d")
     assert found.reason is Reason.SCHEDULE_ERROR
     assert found.sentence == "the schedule 0 6 * * * of DAG 'd': The schedule gives no next run"
