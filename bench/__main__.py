@@ -11,12 +11,24 @@ import sys
 
 import bench
 
-NOT_BENCHMARKS = {"__main__", "checker", "cluster", "documents", "hosts", "installation", "instant"} | {
+NOT_BENCHMARKS = {
+    "__main__",
+    "brokered",
+    "chaos_dags",
+    "checker",
+    "cluster",
+    "documents",
+    "hosts",
+    "installation",
+    "instant",
     "loading",
     "monkey",
     "paced",
+    "people",
     "processes",
+    "promises",
     "recorded",
+    "records",
     "report",
     "timed",
 }

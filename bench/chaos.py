@@ -19,12 +19,20 @@ from types import FrameType
 from sqlalchemy.exc import DBAPIError
 
 from bench import recorded
-from bench.checker import History, Violation, check
+from bench.checker import Violation, check
 from bench.cluster import GRACE_SECONDS, LEASE_SECONDS, Cluster
 from bench.monkey import Monkey
+from bench.records import HANDED_BACK, History
 from bench.report import progress, report
 
 SHOWN = 20
+_UNDER_WAY = """
+    SELECT (SELECT count(*) FROM dag_run WHERE state IN ('queued', 'running'))
+         + (SELECT count(*) FROM callback WHERE state IN ('pending', 'queued', 'running'))
+         + (SELECT count(*) FROM deadline WHERE missed_at IS NULL)
+         + (SELECT count(*) FROM asset_run_queue WHERE is_new)
+         + (SELECT count(*) FROM backfill WHERE completed_at IS NULL) AS n
+"""
 OVERLAP_SECONDS = GRACE_SECONDS + 1.0
 """What an attempt that was told to end may take for it; the second is for a machine that is busy."""
 
@@ -57,16 +65,20 @@ def run(chosen: argparse.Namespace, folder: Path) -> tuple[list[Violation], dict
         found += _settle(cluster, chosen.settle)
         settled = time.monotonic()
         found += [
-            Violation("ends_in_order", f"a scheduler ended with {code}") for code in cluster.end_schedulers() if code
+            Violation("ends_in_order", f"a scheduler ended with {code}")
+            for pid, code in cluster.end_schedulers().items()
+            if code and cluster.had_started(pid)
         ]
         found += _left_behind(cluster)
         past = cluster.database.run(
             lambda connection: recorded.read(
                 connection,
                 cluster.signs,
+                cluster.calls,
                 cluster.settings,
                 excuses=monkey.excuses,
                 overlap_seconds=OVERLAP_SECONDS,
+                marked=monkey.people.marked,
             )
         )
         lost = cluster.select("SELECT count(*) AS n FROM task_attempt WHERE error ->> 'kind' = 'lost'")[0]["n"]
@@ -115,9 +127,11 @@ def _settle(cluster: Cluster, seconds: float) -> list[Violation]:
     """Wait until all runs have ended; a run that does not will be found by the checker."""
     found: list[Violation] = []
     end = time.monotonic() + seconds
+    resting = False
     while time.monotonic() < end:
         found += _revived(cluster)
-        if _all_ended(cluster):
+        resting = resting or _at_peace(cluster)
+        if resting and _all_ended(cluster):
             break
         time.sleep(0.2)
     limit = time.monotonic() + LEASE_SECONDS + GRACE_SECONDS + 5
@@ -126,9 +140,19 @@ def _settle(cluster: Cluster, seconds: float) -> list[Violation]:
     return found + _left_behind(cluster)
 
 
+def _at_peace(cluster: Cluster) -> bool:
+    """Take the causes of further runs away, as soon as the database answers."""
+    try:
+        cluster.come_to_rest()
+    except DBAPIError:
+        cluster.database.close()
+        return False
+    return True
+
+
 def _all_ended(cluster: Cluster) -> bool:
     try:
-        return not cluster.select("SELECT FROM dag_run WHERE state IN ('queued', 'running') LIMIT 1")
+        return not cluster.select(_UNDER_WAY)[0]["n"]
     except DBAPIError:
         cluster.database.close()
         return False
@@ -145,6 +169,13 @@ def _figures(past: History, counts: Counter[str], violations: list[Violation]) -
         "attempts": len(past.attempts),
         "executions": sum(sign.kind == "begin" for sign in past.signs),
         "moves": len(past.moves),
+        "handed_back": sum(one.outcome == HANDED_BACK for one in past.attempts),
+        "marked_runs": len(past.marked),
+        "asset_events": len(past.events),
+        "callbacks": len(past.callbacks),
+        "missed_deadlines": sum(one.is_missed for one in past.deadlines),
+        "backfills": len(past.backfills),
+        "missed_times": len(past.missed),
         **{name: float(count) for name, count in sorted(counts.items())},
         "violations": len(violations),
     }

@@ -12,112 +12,13 @@ moment longer, but never reports an excess that was none.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
+from bench import promises
+from bench.records import HANDED_BACK, Attempt, History, Instance, Limits, Run, name_of, paths_of
 from treadle_metadata.states import ACTIVE, FINISHED, FINISHED_RUNS, RUN_MOVES, TASK_MOVES, RunState, TaskState
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A row of ``state_transition``."""
-
-    id: int
-    entity: str
-    entity_id: int
-    old: str
-    new: str
-    attempt_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A row of ``dag_run``."""
-
-    id: int
-    dag_id: str
-    state: str
-    run_id: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Instance:
-    """A row of ``task_instance``."""
-
-    id: int
-    dag_run_id: int
-    dag_id: str
-    task_id: str
-    map_index: int = -1
-    state: str
-    try_number: int = 1
-    max_tries: int = 0
-    pool: str = "default_pool"
-    pool_slots: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A row of ``task_attempt``; ``outcome`` is None while it is open."""
-
-    id: str
-    instance_id: int
-    try_number: int
-    outcome: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """User code of a try was seen at work: ``at`` is in seconds of a clock that all processes share."""
-
-    instance_id: int
-    try_number: int
-    pid: int
-    kind: str
-    """``begin``, ``tick`` or ``end``."""
-    at: float
-
-
-@dataclass(frozen=True, slots=True)
-class Excuse:
-    """A span in which the code of these processes could not be ended, because their host was stopped itself."""
-
-    pids: frozenset[int]
-    began: float
-    ended: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """The sizes that hold for the whole history. A missing name has no limit; -1 slots are without limit."""
-
-    parallelism: int
-    pools: Mapping[str, int] = field(default_factory=dict)
-    runs_of_dag: Mapping[str, int] = field(default_factory=dict)
-    tasks_of_run: Mapping[str, int] = field(default_factory=dict)
-    """By DAG: the most active instances of one run."""
-    instances_of_task: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    instances_of_task_in_run: Mapping[tuple[str, str], int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
-    """All that is known of what happened. People marked nothing in it; clearing is allowed."""
-
-    runs: Sequence[Run]
-    instances: Sequence[Instance]
-    attempts: Sequence[Attempt]
-    moves: Sequence[Move]
-    limits: Limits
-    signs: Sequence[Sign] = ()
-    excuses: Sequence[Excuse] = ()
-    overlap_seconds: float = 0.0
-    """How long an attempt may go on after a newer one began: the time between an order to end and its effect."""
-
-
-HANDED_BACK = "handed_back"
-"""The outcome of an attempt that a stopping scheduler gave up: its try was made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +32,7 @@ class Violation:
 def check(history: History) -> list[Violation]:
     """Return everything that is wrong, in the order of the rules; an empty list when all promises were kept."""
     rules = (lawful_moves, all_ended, ended_once, charged_right, within_limits, executed_once, never_together)
-    return [Violation(rule.__name__, facts) for rule in rules for facts in rule(history)]
+    return [Violation(rule.__name__, facts) for rule in (*rules, *promises.RULES) for facts in rule(history)]
 
 
 def lawful_moves(history: History) -> Iterator[str]:
@@ -140,7 +41,7 @@ def lawful_moves(history: History) -> Iterator[str]:
         ("dag_run", _lawful(RUN_MOVES), {RunState.QUEUED}, {run.id: run.state for run in history.runs}),
         ("task_instance", _lawful(TASK_MOVES), {TaskState.NONE, TaskState.SCHEDULED}, _states(history)),
     )
-    paths = _paths(history)
+    paths = paths_of(history)
     for entity, lawful, first, states in tables:
         for number, state in states.items():
             path = paths.get((entity, number), [])
@@ -157,31 +58,40 @@ def lawful_moves(history: History) -> Iterator[str]:
 
 
 def all_ended(history: History) -> Iterator[str]:
-    """No wake-up was lost: every run and all its instances have ended, and the run's state agrees with theirs."""
+    """No wake-up was lost: every run and all its instances have ended, and the run's state agrees with theirs.
+
+    A run that people ended has the state that they gave it.
+    """
     broken = {one.dag_run_id for one in history.instances if one.state in ("failed", "upstream_failed")}
     for run in history.runs:
         if run.state not in FINISHED_RUNS:
             yield f"run {run.id} of {run.dag_id} is still {run.state}"
-        elif (run.state == RunState.FAILED) != (run.id in broken):
+        elif run.id not in history.marked and (run.state == RunState.FAILED) != (run.id in broken):
             yield f"run {run.id} of {run.dag_id} is {run.state}, which its task instances contradict"
     for one in history.instances:
         if one.state not in FINISHED:
-            yield f"{_name(one)} is still {one.state}"
+            yield f"{name_of(one)} is still {one.state}"
 
 
 def ended_once(history: History) -> Iterator[str]:
-    """An instance ends once, and once more for each time that it was cleared after an end; so does its run."""
-    paths = _paths(history)
+    """An instance ends once, and once more for each time that it was cleared after an end; so does its run.
+
+    Being removed with its task is no end.
+    """
+    paths = paths_of(history)
     for one in history.instances:
-        path = paths.get(("task_instance", one.id), [])
-        again = [move for move in path if move.old in FINISHED and move.new in FINISHED]
-        ends = sum(move.new in FINISHED for move in path)
-        clears = sum(move.old in FINISHED and move.new == TaskState.NONE for move in path)
-        if again or (path and ends != clears + 1):
-            yield f"{_name(one)} ended {ends} times and was cleared {clears} times"
+        ended = False
+        for move in paths.get(("task_instance", one.id), []):
+            if move.new == TaskState.NONE:
+                ended = False
+            elif move.new in FINISHED and move.new != TaskState.REMOVED:
+                if ended and one.dag_run_id not in history.marked:
+                    yield f"{name_of(one)} ended again as {move.new}, without having been cleared (move {move.id})"
+                ended = True
     for run in history.runs:
         path = paths.get(("dag_run", run.id), [])
-        if any(move.old in FINISHED_RUNS and move.new in FINISHED_RUNS for move in path):
+        again = any(move.old in FINISHED_RUNS and move.new in FINISHED_RUNS for move in path)
+        if again and run.id not in history.marked:
             yield f"run {run.id} of {run.dag_id} ended twice"
 
 
@@ -196,10 +106,11 @@ def charged_right(history: History) -> Iterator[str]:
         charged = [attempt for attempt in attempts[one.id] if attempt.outcome != HANDED_BACK]
         tries = sorted(attempt.try_number for attempt in charged)
         if tries != list(range(1, one.try_number + 1)):
-            yield f"{_name(one)} is at try {one.try_number}, its attempts are {tries}"
+            yield f"{name_of(one)} is at try {one.try_number}, its attempts are {tries}"
         last = max(charged, key=lambda attempt: attempt.try_number, default=None)
-        if one.state == TaskState.FAILED and one.try_number <= one.max_tries and _may_retry(last):
-            yield f"{_name(one)} failed at try {one.try_number} and has {one.max_tries} retries"
+        early = one.state == TaskState.FAILED and one.try_number <= one.max_tries and _may_retry(last)
+        if early and one.dag_run_id not in history.marked:
+            yield f"{name_of(one)} failed at try {one.try_number} and has {one.max_tries} retries"
     yield from _ends_of_attempts(history)
 
 
@@ -217,36 +128,55 @@ _OUTCOMES: Mapping[str, frozenset[str]] = {
 
 def _ends_of_attempts(history: History) -> Iterator[str]:
     outcomes = {attempt.id: attempt.outcome for attempt in history.attempts}
+    marked = {one.id for one in history.instances if one.dag_run_id in history.marked}
     ends: Counter[str] = Counter()
     for move in history.moves:
         if move.attempt_id is None or move.old not in ACTIVE or move.new in ACTIVE:
             continue
         ends[move.attempt_id] += 1
         wanted = _OUTCOMES.get(move.new)
-        if wanted is not None and outcomes.get(move.attempt_id) not in wanted:
+        if wanted is not None and move.entity_id not in marked and outcomes.get(move.attempt_id) not in wanted:
             found = outcomes.get(move.attempt_id)
             yield f"attempt {move.attempt_id} moved its instance to {move.new}, its outcome is {found}"
     for attempt_id, count in ends.items():
         if count > 1:
             yield f"attempt {attempt_id} was ended {count} times"
+    yield from _given_back(history)
+
+
+def _given_back(history: History) -> Iterator[str]:
+    """What was running and is to run again, uncharged, was handed back by a scheduler that stopped."""
+    handed = Counter(attempt.instance_id for attempt in history.attempts if attempt.outcome == HANDED_BACK)
+    taken = Counter(
+        move.entity_id
+        for move in history.moves
+        if move.entity == "task_instance" and (move.old, move.new) == (TaskState.RUNNING, TaskState.SCHEDULED)
+    )
+    for instance, count in taken.items():
+        if count > handed[instance]:
+            yield f"instance {instance} was taken back {count} times, and handed back {handed[instance]} times"
 
 
 def within_limits(history: History) -> Iterator[str]:
-    """At no moment were more runs or instances under way, or more slots held, than a limit allows."""
+    """At no moment were more runs or instances under way, or more slots held, than a limit allows.
+
+    A run that people end goes on over any limit, for its teardowns.
+    """
     instances = {one.id: one for one in history.instances}
-    dags = {run.id: run.dag_id for run in history.runs}
+    runs = {run.id: run for run in history.runs}
     held: Counter[tuple[str, ...]] = Counter()
     reported = set()
     for move in sorted(history.moves, key=lambda move: move.id):
         if move.entity == "dag_run":
             change = (move.new == RunState.RUNNING) - (move.old == RunState.RUNNING)
-            places = _places_of_run(dags[move.entity_id], history.limits)
+            places = _places_of_run(runs[move.entity_id], history.limits)
         else:
             change = (move.new in ACTIVE) - (move.old in ACTIVE)
             places = _places(instances[move.entity_id], history.limits)
         for place, size, limit in places if change else ():
             held[place] += change * size
-            if change > 0 and held[place] > limit and place not in reported:
+            excused = move.entity == "dag_run" and move.entity_id in history.marked
+            if change > 0 and held[place] > limit and place not in reported and not excused:
                 reported.add(place)
                 yield f"{' '.join(place)}: {held[place]} under way at move {move.id}, the limit is {limit}"
 
@@ -255,9 +185,16 @@ Place = tuple[tuple[str, ...], int, int]
 """What is limited, how much of it one thing takes, and the limit."""
 
 
-def _places_of_run(dag_id: str, limits: Limits) -> list[Place]:
-    limit = limits.runs_of_dag.get(dag_id)
-    return [] if limit is None else [(("max_active_runs of", dag_id), 1, limit)]
+def _places_of_run(run: Run, limits: Limits) -> list[Place]:
+    """A run of a backfill takes none of its DAG's places."""
+    if run.backfill_id is not None:
+        name, limit = (
+            ("max_active_runs of backfill", str(run.backfill_id)),
+            limits.runs_of_backfill.get(run.backfill_id),
+        )
+    else:
+        name, limit = ("max_active_runs of", run.dag_id), limits.runs_of_dag.get(run.dag_id)
+    return [] if limit is None else [(name, 1, limit)]
 
 
 def _places(one: Instance, limits: Limits) -> list[Place]:
@@ -265,6 +202,7 @@ def _places(one: Instance, limits: Limits) -> list[Place]:
     slots = limits.pools.get(one.pool, -1)
     places: list[tuple[tuple[str, ...], int, int | None]] = [
         (("parallelism",), 1, limits.parallelism),
+        (("executor", one.executor), 1, limits.executors.get(one.executor)),
         (("pool", one.pool), one.pool_slots, None if slots == -1 else slots),
         (("max_active_tasks of run", run), 1, limits.tasks_of_run.get(one.dag_id)),
         (("max_active_tis_per_dag of", *task), 1, limits.instances_of_task.get(task)),
@@ -284,9 +222,10 @@ def executed_once(history: History) -> Iterator[str]:
         if number > tries.get(instance, 0):
             yield f"try {number} of instance {instance} was executed, {tries.get(instance, 0)} are charged"
     seen = {sign.instance_id for sign in history.signs if sign.kind == "end"}
-    for one in history.instances if seen else ():
+    unmarked = [one for one in history.instances if one.dag_run_id not in history.marked]
+    for one in unmarked if seen else ():
         if one.state == TaskState.SUCCESS and one.try_number and one.id not in seen:
-            yield f"{_name(one)} succeeded without its code having come to its end"
+            yield f"{name_of(one)} succeeded without its code having come to its end"
 
 
 def never_together(history: History) -> Iterator[str]:
@@ -314,15 +253,3 @@ def _lawful(
 
 def _states(history: History) -> dict[int, str]:
     return {one.id: one.state for one in history.instances}
-
-
-def _paths(history: History) -> dict[tuple[str, int], list[Move]]:
-    paths: dict[tuple[str, int], list[Move]] = defaultdict(list)
-    for move in sorted(history.moves, key=lambda move: move.id):
-        paths[move.entity, move.entity_id].append(move)
-    return paths
-
-
-def _name(one: Instance) -> str:
-    index = "" if one.map_index < 0 else f"[{one.map_index}]"
-    return f"{one.dag_id}.{one.task_id}{index} of run {one.dag_run_id} (instance {one.id})"

@@ -14,93 +14,30 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bench import processes
-from bench.documents import install
+from bench import chaos_dags, processes
 from treadle import collection
+from treadle import document as documents
+from treadle.digest import digest
 from treadle.serialization import document_of
-from treadle_metadata import migration, runs
+from treadle_metadata import backfills, migration, pausing, runs
+from treadle_metadata.catalog import FileState, ParsedDag, ParsedFile, store_parsed
 from treadle_metadata.connection import Database
 from treadle_metadata.embedded_postgres import EmbeddedPostgres
 from treadle_metadata.resources.pools import create_pool
 from treadle_metadata.settings import Settings, load
 from treadle_metadata.statements import rows
+from treadle_scheduler.calendar import next_run
 from treadle_worker.system import adopt_orphans
 
 LEASE_SECONDS = 2.0
 GRACE_SECONDS = 0.5
 RENEWAL_SECONDS = 0.5
-WAITING = {"chain": 4, "wide": 4, "pools": 4, "capped": 4, "long": 1, "stubborn": 4, "doomed": 2}
-"""How many runs of each DAG are to be under way or waiting: more than may run at a time."""
-
-SOURCE = """
-import os
-import time
-
-from treadle import DAG, get_current_context, task
-
-SIGNS = os.open({signs!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-
-
-def sign(kind):
-    ti = get_current_context()["ti"]
-    facts = (ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.try_number, os.getpid(), kind, time.monotonic())
-    os.write(SIGNS, ("|".join(map(str, facts)) + "\\n").encode())
-
-
-def work(seconds):
-    sign("begin")
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        time.sleep(min(0.1, seconds))
-        sign("tick")
-    sign("end")
-
-
-ARGUMENTS = {{"retries": 100, "retry_delay": 0}}
-
-with DAG("chain", max_active_runs=2, default_args=ARGUMENTS):
-    last = None
-    for number in range(6):
-        one = task(task_id=f"t{{number}}")(work)(0.03)
-        if last is not None:
-            last >> one
-        last = one
-
-with DAG("wide", max_active_runs=2, max_active_tasks=4, default_args=ARGUMENTS):
-    first, join = task(task_id="first")(work)(0.02), task(task_id="join")(work)(0.02)
-    for number in range(10):
-        first >> task(task_id=f"t{{number}}")(work)(0.1) >> join
-
-with DAG("pools", max_active_runs=2, default_args=ARGUMENTS):
-    for number in range(6):
-        task(task_id=f"t{{number}}", pool="narrow", pool_slots=1 + number % 2)(work)(0.2)
-
-with DAG("capped", max_active_runs=2, default_args=ARGUMENTS):
-    work_with = task(task_id="mapped", max_active_tis_per_dag=3, max_active_tis_per_dagrun=2)(work)
-    work_with.expand(seconds=[0.05, 0.1, 0.15, 0.05, 0.1])
-
-with DAG("long", max_active_runs=1, default_args=ARGUMENTS):
-    for number in range(2):
-        task(task_id=f"t{{number}}")(work)(3 * {lease})
-
-
-def fail(tries):
-    work(0.05)
-    if get_current_context()["ti"].try_number <= tries:
-        raise RuntimeError("as planned")
-
-
-with DAG("stubborn", max_active_runs=2, default_args=ARGUMENTS):
-    for number in range(2):
-        task(task_id=f"t{{number}}")(fail)(2)
-
-with DAG("doomed", max_active_runs=1, default_args={{"retries": 1, "retry_delay": 0}}):
-    task(task_id="t")(fail)(1000) >> task(task_id="never")(work)(0.0)
-"""
+EXECUTOR_PLACES = 8
+BACKFILL_DAYS = 4
 
 
 class Cluster:
@@ -110,9 +47,13 @@ class Cluster:
         self.home = folder / "home"
         (self.home / "dags").mkdir(parents=True)
         self.signs = folder / "signs"
+        self.calls = folder / "calls"
         self.signs.touch()
+        self.calls.touch()
         self.server = EmbeddedPostgres(folder / "postgres", "chaos")
         self.schedulers: list[subprocess.Popen[bytes] | None] = [None] * schedulers
+        self.stopping: set[int] = set()
+        """Schedulers that were told to end."""
         self.log = self.home / "schedulers.log"
 
     def __enter__(self) -> Cluster:
@@ -129,6 +70,8 @@ class Cluster:
             "TREADLE_HEARTBEAT_SECONDS": "0.5",
             "TREADLE_TERMINATE_GRACE_SECONDS": str(GRACE_SECONDS),
             "TREADLE_PARALLELISM": "10",
+            "TREADLE_EXECUTOR_PARALLELISM": f"local={EXECUTOR_PLACES}",
+            "TREADLE_MAX_ACTIVE_RUNS_PER_DAG": "2",
             "TREADLE_RECORD_TRANSITIONS": "true",
         }
         self.settings: Settings = load(self.environment)
@@ -149,16 +92,40 @@ class Cluster:
             self.server.stop()
 
     def _install(self) -> None:
-        source = SOURCE.format(signs=str(self.signs), lease=LEASE_SECONDS)
-        path = self.home / "dags" / "load.py"
-        path.write_text(source)
-        digest = hashlib.sha256(source.encode()).hexdigest()
-        collection.begin()
         with self.database.begin() as connection:
             create_pool(connection, "narrow", 3)
-            for dag in collection.collect(runpy.run_path(str(path)).values()):
-                install(connection, document_of(dag), now=datetime.now(UTC), file=path.name)
-            connection.exec_driver_sql("UPDATE dag_version SET file_hash = %(hash)s", {"hash": digest})
+        for name, source in chaos_dags.texts(self.signs, self.calls, LEASE_SECONDS).items():
+            self.store(name, source)
+
+    def store(self, name: str, source: str) -> None:
+        """Put a DAG file into its folder and store its DAGs as the DAG processor would."""
+        path = self.home / "dags" / name
+        fresh = path.with_suffix(".fresh")
+        fresh.write_text(source)
+        collection.begin()
+        found = [document_of(dag) for dag in collection.collect(runpy.run_path(str(fresh)).values())]
+        fresh.replace(path)
+        state = FileState(path.stat().st_mtime_ns, len(source), hashlib.sha256(source.encode()).hexdigest())
+        dags = tuple(ParsedDag(one.dag_id, documents.to_json(one), digest(one)) for one in found)
+        parsed = ParsedFile(name, state, 0.1, source, dags)
+        now = datetime.now(UTC)
+        with self.database.begin() as connection:
+            stored = store_parsed(
+                connection,
+                [parsed],
+                now=now,
+                plan=lambda document, last: next_run(document, last=last, now=now, cron_style="trigger"),
+                paused_by_default=False,
+            )
+        if stored.errors:
+            raise RuntimeError(f"{name} cannot be stored: {stored.errors}")
+
+    def come_to_rest(self) -> None:
+        """Let no further run begin by itself: what is there can come to its end."""
+        self.store(chaos_dags.TICKING, chaos_dags.ticking(self.signs, self.calls, on=False))
+        with self.database.begin() as connection:
+            dags = [row["dag_id"] for row in rows(connection, "SELECT dag_id FROM dag")]
+            pausing.set_paused(connection, dags, False, now=datetime.now(UTC))
 
     def start(self, number: int) -> None:
         """Start scheduler ``number``."""
@@ -179,21 +146,30 @@ class Cluster:
         for number, one in enumerate(self.schedulers):
             code = None if one is None else one.poll()
             if one is not None and code is not None:
-                if code != -signal.SIGKILL and self._had_started(one.pid):
+                in_order = one.pid in self.stopping and code == 0
+                if code != -signal.SIGKILL and not in_order and self.had_started(one.pid):
                     codes.append(code)
                 self.start(number)
         return codes
 
-    def _had_started(self, pid: int) -> bool:
+    def had_started(self, pid: int) -> bool:
+        """Tell whether a scheduler came so far as to register itself; before, a signal or an outage just ends it."""
         return bool(self.select("SELECT FROM process WHERE pid = %(pid)s", pid=pid))
 
     def feed(self) -> None:
-        """Make runs until each DAG has as many that are not over as it wants."""
+        """Make runs until each DAG has as many that are not over as it wants, and a backfill if none is under way."""
         unfinished = {row["dag_id"]: row["n"] for row in self.select(_UNFINISHED)}
-        for dag_id, wanted in WAITING.items():
+        for dag_id, wanted in chaos_dags.WAITING.items():
             for _ in range(wanted - unfinished.get(dag_id, 0)):
                 with self.database.begin() as connection:
                     runs.trigger_run(connection, dag_id, now=datetime.now(UTC))
+        filled = self.select(_FILLED)[0]
+        if not filled["under_way"]:
+            first = (filled["last"] or datetime(2020, 1, 1, tzinfo=UTC)) + timedelta(days=1)
+            last = first + timedelta(days=BACKFILL_DAYS - 1)
+            with self.database.begin() as connection:
+                now = datetime.now(UTC)
+                backfills.create(connection, chaos_dags.BACKFILLED, first, last, max_active_runs=2, now=now)
 
     def select(self, sql: Any, **parameters: Any) -> list[Mapping[str, Any]]:
         """Read from the database."""
@@ -214,19 +190,19 @@ class Cluster:
         kept = {pid for one in self.living() for pid in processes.tree(one.pid)}
         return [pid for pid in self.ours() if pid not in kept]
 
-    def end_schedulers(self, seconds: float = 20.0) -> list[int]:
-        """End the schedulers in order and return their exit codes; one that does not end is killed."""
-        codes = []
+    def end_schedulers(self, seconds: float = 20.0) -> dict[int, int]:
+        """End the schedulers in order and return their exit codes by pid; one that does not end is killed."""
+        codes = {}
         for one in self.living():
             one.send_signal(signal.SIGCONT)
             one.send_signal(signal.SIGTERM)
         for scheduler in self.schedulers:
             if scheduler is not None:
                 try:
-                    codes.append(scheduler.wait(seconds))
+                    codes[scheduler.pid] = scheduler.wait(seconds)
                 except subprocess.TimeoutExpired:
                     scheduler.kill()
-                    codes.append(scheduler.wait())
+                    codes[scheduler.pid] = scheduler.wait()
         self.schedulers = [None for _ in self.schedulers]
         return codes
 
@@ -238,6 +214,7 @@ class Cluster:
                 os.kill(pid, signal.SIGKILL)
 
 
+_FILLED = "SELECT max(to_date) AS last, bool_or(completed_at IS NULL) AS under_way FROM backfill"
 _UNFINISHED = "SELECT dag_id, count(*) AS n FROM dag_run WHERE state IN ('queued', 'running') GROUP BY dag_id"
 
 

@@ -1,7 +1,8 @@
 """The monkey: breaks parts of a running cluster at random, and counts what it broke.
 
-Kills with SIGKILL (schedulers, runner hosts, task children), stops processes for longer than a lease and lets them go
-on, restarts PostgreSQL in order and without, ends its sessions, and clears tasks. What it picks follows from its seed;
+Kills with SIGKILL (schedulers, runner hosts, task children), ends schedulers in order, stops processes for longer than
+a lease and lets them go on, restarts PostgreSQL in order and without, ends its sessions, and does what people do
+(``bench.people``). What it picks follows from its seed;
 when a victim is hit does not, since that depends on the machine. It does not step clocks: the service has no setting
 for that, and the system's clock belongs to others too.
 """
@@ -16,15 +17,13 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from sqlalchemy.exc import DBAPIError
 
 from bench import processes
-from bench.checker import Excuse
 from bench.cluster import GRACE_SECONDS, LEASE_SECONDS, RENEWAL_SECONDS, Cluster, is_host, is_task_child
-from treadle_metadata import clearing
-from treadle_metadata.clearing import Selection
+from bench.people import People
+from bench.records import Excuse
 from treadle_metadata.errors import MetadataError
 
 SHORTEST_FREEZE = LEASE_SECONDS * 1.5
@@ -53,6 +52,7 @@ class Monkey:
         self._frozen: list[Frozen] = []
         self.counts: Counter[str] = Counter()
         self.excuses: list[Excuse] = []
+        self.people = People(cluster, self._random)
         acts: dict[Callable[[], bool], int] = {
             self.kill_scheduler: 3,
             self.kill_host: 3,
@@ -64,7 +64,8 @@ class Monkey:
             self.end_sessions: 5,
             self.restart_database: 1,
             self.crash_database: 1,
-            self.clear_task: 4,
+            self.stop_scheduler: 3,
+            **self.people.acts,
         }
         self._acts, self._weights = list(acts), list(acts.values())
         self._first = self._random.sample(self._acts, len(self._acts))
@@ -80,7 +81,7 @@ class Monkey:
 
     def pause(self) -> float:
         """Return how long to leave the cluster alone before the next act."""
-        return self._random.uniform(0.1, 1.5)
+        return self._random.uniform(0.1, 1.0)
 
     def rest(self) -> None:
         """Let everything go on."""
@@ -101,6 +102,13 @@ class Monkey:
         """Kill a scheduler; its host must see that and end its children."""
         one = self._pick([one.pid for one in self._cluster.living()])
         return one is not None and _signal(one, signal.SIGKILL)
+
+    def stop_scheduler(self) -> bool:
+        """Tell a scheduler to end: it must hand its attempts back, and leave with code 0."""
+        one = self._pick([one.pid for one in self._cluster.living() if one.pid not in self._cluster.stopping])
+        if one is not None:
+            self._cluster.stopping.add(one)
+        return one is not None and _signal(one, signal.SIGTERM)
 
     def kill_host(self) -> bool:
         """Kill a runner host; its scheduler must charge its attempts."""
@@ -159,24 +167,6 @@ class Monkey:
             time.sleep(0.01)
         server.restart()
         return True
-
-    def clear_task(self) -> bool:
-        """Clear a task instance, whatever its state, as a person would."""
-        found = self._cluster.select(
-            """
-            SELECT run.dag_id, run.run_id, instance.task_id
-            FROM task_instance AS instance JOIN dag_run AS run ON run.id = instance.dag_run_id
-            WHERE instance.state IN ('success', 'failed', 'running', 'queued') ORDER BY instance.id DESC LIMIT 50
-            """
-        )
-        if not found:
-            return False
-        one = self._random.choice(found)
-        selection = Selection(dag_id=one["dag_id"], run_id=one["run_id"], task_ids=(one["task_id"],))
-        cleared = self._cluster.database.run(
-            lambda connection: clearing.clear(connection, selection, now=datetime.now(UTC))
-        )
-        return bool(cleared)
 
     def _pick(self, pids: list[int]) -> int | None:
         stopped = {pid for one in self._frozen for pid in one.pids}

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from bench.checker import Attempt, Excuse, History, Instance, Limits, Move, Run, Sign, check
+from bench.checker import check
+from bench.records import Attempt, Excuse, History, Instance, Limits, Move, Run, Sign
 
 FIRST, SECOND, OTHER = "00-first", "01-second", "02-other"
 
@@ -164,7 +165,16 @@ FAULTS: dict[str, tuple[str, History]] = {
         "charged_right",
         plus(Move(50, "task_instance", 1, "running", "success", SECOND)),
     ),
+    "a try that was taken from its worker and not handed back": (
+        "charged_right",
+        plus(Move(50, "task_instance", 1, "running", "scheduled")),
+    ),
     "too many at once": ("within_limits", limits(parallelism=1)),
+    "an executor too full": ("within_limits", limits(executors={"local": 1})),
+    "too many runs of a backfill": (
+        "within_limits",
+        replace(limits(runs_of_backfill={7: 0}), runs=[Run(1, "d", "success", backfill_id=7)]),
+    ),
     "a pool too full": ("within_limits", limits(pools={"default_pool": 1})),
     "slots of a pool counted by size": ("within_limits", instance(pool_slots=2)),
     "too many of a run": ("within_limits", limits(tasks_of_run={"d": 1})),
@@ -207,3 +217,23 @@ def test_a_place_that_was_freed_before_is_free() -> None:
         ],
     )
     assert check(history) == []
+
+
+def test_what_people_end_is_not_the_scheduler_s_doing() -> None:
+    """A run marked as failed, once it had succeeded: unlawful for a scheduler, not for a person."""
+    marked = replace(
+        GOOD, runs=[Run(1, "d", "failed")], moves=[*GOOD.moves, Move(50, "dag_run", 1, "success", "failed")]
+    )
+    assert rules(marked) == ["all_ended", "ended_once"]
+    assert rules(replace(marked, marked={1})) == []
+
+
+def test_a_task_that_is_removed_has_not_ended_again() -> None:
+    gone = Move(50, "task_instance", 2, "success", "removed", OTHER)
+    removed = replace(GOOD.instances[1], state="removed")
+    assert check(replace(GOOD, instances=[GOOD.instances[0], removed], moves=[*GOOD.moves, gone])) == []
+
+
+def test_runs_of_backfills_take_no_places_of_their_dag() -> None:
+    of_backfill = replace(TWO_RUNS, runs=[GOOD.runs[0], Run(2, "d", "success", backfill_id=7)])
+    assert check(of_backfill) == []
