@@ -9,6 +9,7 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from treadle.digest import digest
 from treadle.document import DagDocument, to_json
+from treadle_metadata.assets.references import store_references
 from treadle_metadata.tables import dag, dag_version
 
 
@@ -35,4 +36,5 @@ def add_version(connection: Connection, document: DagDocument, *, now: datetime,
         {"version": version, "hash": file_hash, "now": now},
     )
     connection.execute(update(dag).where(dag.c.dag_id == document.dag_id).values(version_id=version))
+    store_references(connection, {document.dag_id: to_json(document)}, now=now)
     return number

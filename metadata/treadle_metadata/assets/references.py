@@ -1,7 +1,7 @@
 """Keeps what DAG documents say of assets: the assets themselves, and which schedule or task names which.
 
 Called by the DAG processor's ``catalog.storing``, in the transaction that stores the DAGs' versions: from the commit
-on, a new consumer gathers events. Four statements for any number of DAGs, none if no document names an asset.
+on, a new consumer gathers events. At most five statements, whatever the number of DAGs.
 """
 
 from __future__ import annotations
@@ -64,6 +64,20 @@ _FORGET: Final = """
           AND reference.role = 'schedule')
 """
 
+# What has gathered is looked at under the schedule that there is now: its condition may be met, its keys be others.
+_GATHER_ANEW: Final = """
+    WITH seen AS (
+        UPDATE asset_run_queue SET is_new = true
+        WHERE dag_id = ANY(%(dag_ids)s) AND target_key = '' AND NOT is_new
+    ), keyed AS (
+        DELETE FROM asset_run_queue WHERE dag_id = ANY(%(dag_ids)s) AND target_key <> ''
+        RETURNING dag_id, kind, name, event_id
+    )
+    INSERT INTO asset_run_queue (dag_id, kind, name, event_id)
+    SELECT DISTINCT dag_id, kind, name, event_id FROM keyed
+    ON CONFLICT DO NOTHING
+"""
+
 
 def store_references(connection: Connection, documents: Mapping[str, Json], *, now: datetime) -> None:
     """Store what these DAGs' documents (by DAG id, as plain JSON) say of assets, in place of what they said before."""
@@ -75,6 +89,7 @@ def store_references(connection: Connection, documents: Mapping[str, Json], *, n
     parameters = {"rows": json.dumps(named), "dag_ids": list(documents), "now": now}
     execute(connection, _REFERENCES, parameters)
     execute(connection, _FORGET, {"dag_ids": list(documents)})
+    execute(connection, _GATHER_ANEW, {"dag_ids": list(documents)})
 
 
 def _store(connection: Connection, statement: str, documents: Mapping[str, Json], field: str, now: datetime) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.statements import recorded_statements
+from tests.support.versions import add_version
 
 from treadle.document import AssetCondition, AssetDocument, DagDocument, ScheduleDocument, TaskDocument
 from treadle_metadata.assets.emitting import NewEvent, emit
@@ -260,6 +261,16 @@ def test_a_consumer_that_waits_for_more_costs_the_beats_nothing(scheduler: TestS
     with scheduler.database.begin() as connection:
         assert rows(connection, "SELECT FROM asset_run_queue WHERE is_new") == []
         assert len(rows(connection, "SELECT FROM asset_run_queue")) == 1
+
+
+def test_a_condition_that_is_edited_is_asked_of_what_has_gathered(scheduler: TestScheduler) -> None:
+    scheduler.install(consumer("consumer", every(A, B)))
+    told = tell(scheduler, "a")
+    scheduler.beats()
+    with scheduler.database.begin() as connection:
+        add_version(connection, consumer("consumer", any_of(A, B)), now=scheduler.clock.now())
+    scheduler.beats()
+    assert eaten(scheduler, "consumer") == [told]
 
 
 def test_a_dag_that_is_gone_from_its_file_gathers_nothing(scheduler: TestScheduler) -> None:

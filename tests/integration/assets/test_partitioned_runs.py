@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.statements import recorded_statements
+from tests.support.versions import add_version
 
 from treadle import (
     Asset,
@@ -24,7 +25,8 @@ from treadle import (
     StartOfWeekMapper,
     WeekWindow,
 )
-from treadle.document import TaskDocument
+from treadle.asset_schedules import assets_document
+from treadle.document import ScheduleDocument, TaskDocument
 from treadle_metadata import backfills
 from treadle_metadata.assets.emitting import NewEvent, emit
 from treadle_metadata.clock import ManualClock
@@ -49,6 +51,11 @@ def scheduler(database: Database, settings: Settings, clock: ManualClock) -> Tes
 
 def install(scheduler: TestScheduler, timetable: Any, **columns: Any) -> None:
     scheduler.install(a_dag("consumer", TaskDocument("work"), schedule=timetable.to_document()), **columns)
+
+
+def edit(scheduler: TestScheduler, schedule: ScheduleDocument) -> None:
+    with scheduler.database.begin() as connection:
+        add_version(connection, a_dag("consumer", TaskDocument("work"), schedule=schedule), now=scheduler.clock.now())
 
 
 def tell(scheduler: TestScheduler, name: str, *keys: str | None) -> None:
@@ -170,6 +177,30 @@ def test_events_that_have_no_place_cost_a_statement_together(scheduler: TestSche
             create_asset_runs(scheduler.context)
         counts.append(len(seen))
     assert counts[2] == counts[1]
+
+
+def test_what_gathered_is_put_in_order_anew_when_the_schedule_is_edited(scheduler: TestScheduler) -> None:
+    both = Asset("a") & Asset("b")
+    install(scheduler, PartitionedAssetTimetable(both))
+    tell(scheduler, "a", "2024-02-28", "2024-02-29")
+    scheduler.beats()
+    monthly = StartOfMonthMapper(input_format=DAY)
+    edit(scheduler, PartitionedAssetTimetable(both, default_partition_mapper=monthly).to_document())
+    scheduler.beats()
+    tell(scheduler, "b", "2024-02-01")
+    scheduler.beats()
+    assert made(scheduler) == [("2024-02", 3)]
+
+
+def test_a_consumer_that_is_no_longer_partitioned_takes_what_gathered_once(scheduler: TestScheduler) -> None:
+    install(scheduler, PartitionedAssetTimetable(Asset("a") & Asset("b")))
+    tell(scheduler, "a", "eu", "us")
+    scheduler.beats()
+    edit(scheduler, assets_document(Asset("a") | Asset("b")))
+    scheduler.beats()
+    tell(scheduler, "b", None)
+    scheduler.beats()
+    assert made(scheduler) == [(None, 2), (None, 1)]
 
 
 def test_the_clock_makes_runs_that_each_have_a_partition_in_the_schedules_zone(
