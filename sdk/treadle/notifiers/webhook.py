@@ -1,7 +1,7 @@
 """A notifier that posts JSON to an address, as chat services and incident tools take it.
 
-No library is needed. An answer other than 2xx, or none within the time limit, is an error of the callback: it is in its
-log and changes no state.
+No library is needed. An answer other than 2xx (a redirection, too), or none within the time limit, is an error of the
+callback: it is in its log and changes no state.
 """
 
 from __future__ import annotations
@@ -21,6 +21,13 @@ TEXT: Final = (
     "{% elif reason is defined %}run {{ run_id }} is {{ dag_run.state }}: {{ reason }}"
     "{% else %}task {{ ti.task_id }} of run {{ run_id }} is {{ ti.state }}{% endif %}"
 )
+
+
+class _Refused(urllib.request.HTTPRedirectHandler):
+    """Follows no redirection: it would make a GET without the payload of the POST, and take the token elsewhere."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Leave the answer as the error that it is then."""
 
 
 class WebhookNotifier(BaseNotifier):
@@ -61,7 +68,7 @@ class WebhookNotifier(BaseNotifier):
             raise ValueError(f"WebhookNotifier: {urlsplit(url).scheme or 'no scheme'}: expected an http(s) address")
         body = json.dumps(self.payload, default=str).encode()
         request = urllib.request.Request(url, body, {"Content-Type": "application/json"} | headers, method="POST")
-        with urllib.request.urlopen(request, timeout=self.timeout) as answer:
+        with urllib.request.build_opener(_Refused).open(request, timeout=self.timeout) as answer:
             self.log.info("The webhook answered %s", answer.status)
 
     def _target(self) -> tuple[str, dict[str, str]]:

@@ -55,12 +55,20 @@ class Mailbox(StreamRequestHandler):
 
 class Hook(BaseHTTPRequestHandler):
     posts: list[tuple[str, Mapping[str, str], Any]]
+    gets: list[Mapping[str, str]]
     answer = 200
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.posts.append((self.path, dict(self.headers), body))
         self.send_response(self.answer)
+        if 300 <= self.answer < 400:
+            self.send_header("Location", f"http://localhost:{self.server.server_address[1]}/elsewhere")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.gets.append(dict(self.headers))
+        self.send_response(200)
         self.end_headers()
 
     def log_message(self, *_: Any) -> None:
@@ -84,7 +92,7 @@ def mail_port() -> Iterator[int]:
 
 @pytest.fixture
 def hook_port() -> Iterator[int]:
-    Hook.posts, Hook.answer = [], 200
+    Hook.posts, Hook.gets, Hook.answer = [], [], 200
     yield from served(HTTPServer(("127.0.0.1", 0), Hook))
 
 
@@ -161,6 +169,18 @@ def test_a_web_hook_that_refuses_is_told_in_the_log(hook_port: int, caplog: pyte
     assert "expected an http(s) address" in caplog.text
     with pytest.raises(ValueError, match="one of the two"):
         WebhookNotifier()
+
+
+@pytest.mark.parametrize("code", [302, 303, 307])
+def test_a_web_hook_that_has_moved_is_an_error_and_the_token_goes_nowhere_else(
+    hook_port: int, caplog: pytest.LogCaptureFixture, code: int
+) -> None:
+    Hook.answer = code
+    fields = {"conn_id": "hook", "conn_type": "http", "host": f"http://127.0.0.1:{hook_port}", "password": "token"}
+    attempt(failing(WebhookNotifier(http_conn_id="hook")), "t", Answers(connections={"hook": fields}))
+    assert len(Hook.posts) == 1
+    assert Hook.gets == []
+    assert f"HTTP Error {code}" in caplog.text
 
 
 class Noting(BaseNotifier):
