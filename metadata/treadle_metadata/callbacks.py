@@ -16,11 +16,13 @@ from sqlalchemy import Connection
 
 from treadle_metadata import audit, claims
 from treadle_metadata.identifiers import new_attempt_id
+from treadle_metadata.queries.versions import older_sources
 from treadle_metadata.statements import rows
 from treadle_metadata.transitions import callbacks
 
 AT_ONCE: Final = 16
-"""The most callbacks under way at a time, in the whole installation: they come on top of the tasks' slots."""
+"""Callbacks under way at a time, in the whole installation: they come on top of the tasks' slots. Schedulers that hand
+over at the same moment do not see each other's, and may each add as many."""
 
 _FACTS: Final = """
     SELECT callback.id, callback.event, callback.position, callback.facts, callback.executor,
@@ -29,7 +31,8 @@ _FACTS: Final = """
            run.run_after, run.started_at AS run_started_at, run.conf, run.triggered_by, run.clear_number,
            run.partition_key, run.partition_date,
            instance.task_id, instance.map_index, instance.try_number, instance.max_tries, instance.queue, instance.pool,
-           dag.file, version.file_hash, version.hash AS version_hash
+           dag.file, version.file_hash, version.hash AS version_hash, callback.version_id,
+           callback.version_id <> dag.version_id AS is_older_version
     FROM callback
     JOIN dag_run AS run ON run.id = callback.dag_run_id
     JOIN dag ON dag.dag_id = run.dag_id
@@ -41,14 +44,19 @@ _FACTS: Final = """
 
 
 def hand_over(connection: Connection, *, lease_until: datetime) -> Sequence[Mapping[str, Any]]:
-    """Queue the callbacks that wait, as many as may be under way; return what their workloads are made of."""
+    """Queue the callbacks that wait, as many as may be under way; return what their workloads are made of.
+
+    ``source`` is the text of the callback's version if the DAG's file has another one by now (decision 22).
+    """
     claimed = claims.claim_pending_callbacks(connection, most=AT_ONCE)
     if not claimed:
         return []
     ids = [one["id"] for one in claimed]
     paths = [f"{one['dag_id']}/{one['run_id']}/callbacks/{one['event']}.{one['id']}.jsonl" for one in claimed]
     callbacks.queue(connection, ids, [new_attempt_id() for _ in ids], paths, lease_until=lease_until)
-    return rows(connection, _FACTS, {"ids": ids})
+    found = rows(connection, _FACTS, {"ids": ids})
+    sources = older_sources(connection, {row["version_id"] for row in found if row["is_older_version"]})
+    return [{**row, "source": sources.get(row["version_id"])} for row in found]
 
 
 def finish(connection: Connection, reports: Sequence[Mapping[str, Any]], *, now: datetime) -> set[str]:

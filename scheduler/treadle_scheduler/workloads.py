@@ -58,7 +58,7 @@ def workload(
 
 def callback_workload(row: Mapping[str, Any], limit_seconds: float) -> Workload:
     """Return the workload of a callback; ``row`` joins it with its run and, if it is about one, its instance."""
-    return Workload(
+    made = Workload(
         attempt_id=str(row["attempt_id"]),
         task_instance_id=row["task_instance_id"] or 0,
         month=row["month"].isoformat(),
@@ -81,6 +81,9 @@ def callback_workload(row: Mapping[str, Any], limit_seconds: float) -> Workload:
             id=row["id"], event=row["event"], position=row["position"], facts=dict(row["facts"]), limit=limit_seconds
         ),
     )
+    if row["source"] is not None:
+        made["source"] = row["source"]
+    return made
 
 
 def _facts(row: Mapping[str, Any]) -> RunFacts:

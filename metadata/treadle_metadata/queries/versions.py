@@ -12,7 +12,7 @@ from treadle_metadata.errors import NotFoundError
 from treadle_metadata.queries.conditions import Conditions
 from treadle_metadata.queries.dags import no_such_dag
 from treadle_metadata.queries.paging import Page, PageRequest, SortKey, fetch_page
-from treadle_metadata.statements import rows
+from treadle_metadata.statements import rows, tuples
 
 _SELECT: Final[LiteralString] = (
     "version.id, version.dag_id, version.number, version.hash, version.file_hash, version.created_at, dag.display_name"
@@ -119,19 +119,17 @@ def text_of_dag(connection: Connection, dag_id: str, code_hash: str) -> str:
 def older_sources(connection: Connection, version_ids: Iterable[int]) -> dict[int, str]:
     """Return the newest text of each of these versions whose DAG's newest version has another one."""
     wanted = list(version_ids)
-    found = (
-        []
-        if not wanted
-        else rows(
-            connection,
-            """
+    if not wanted:
+        return {}
+    found = tuples(
+        connection,
+        """
         SELECT version.id, code.source
         FROM dag_version AS version JOIN dag ON dag.dag_id = version.dag_id
         JOIN dag_version AS newest ON newest.id = dag.version_id
         JOIN dag_code AS code ON code.hash = version.file_hash
         WHERE version.id = ANY(%(ids)s) AND version.file_hash <> newest.file_hash
         """,
-            {"ids": wanted},
-        )
+        {"ids": wanted},
     )
-    return {row["id"]: row["source"] for row in found}
+    return {row[0]: row[1] for row in found}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
 from tests.support.scheduling import TestScheduler, a_dag
+from tests.support.versions import add_version
 
 from treadle.document import TaskDocument
 from treadle_metadata import callbacks, clearing, deletion, execution, marking
@@ -62,6 +64,22 @@ def test_the_end_of_a_run_is_told_once_with_its_reason_and_its_last_instance(sch
     assert by_run[succeeded]["callback"]["event"] == "run_success"
     assert by_run[succeeded]["task_id"] == "good"
     assert {one["state"] for one in stored(scheduler)} == {"success"}
+
+
+def test_a_callback_of_a_run_on_an_older_version_runs_the_text_of_that_version(scheduler: TestScheduler) -> None:
+    document = a_dag("d", TaskDocument("a"), callbacks=BOTH)
+    scheduler.install(document)
+    with scheduler.database.begin() as connection:
+        add_version(connection, replace(document, description="older"), now=scheduler.clock.now(), code="older")
+    tomorrow = scheduler.clock.now() + timedelta(days=1)
+    scheduler.trigger("d", run_after=tomorrow)
+    scheduler.trigger("d", run_after=tomorrow)
+    with scheduler.database.begin() as connection:
+        add_version(connection, replace(document, description="newer"), now=scheduler.clock.now(), code="newer")
+    scheduler.clock.set(tomorrow)
+    scheduler.trigger("d")
+    scheduler.beats()
+    assert [one.get("source") for one in told(scheduler)] == ["older", "older", None]
 
 
 def test_a_dag_without_callbacks_has_none_run(scheduler: TestScheduler) -> None:
