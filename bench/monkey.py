@@ -29,6 +29,7 @@ from treadle_metadata.errors import MetadataError
 SHORTEST_FREEZE = LEASE_SECONDS * 1.5
 LONGEST_FREEZE = LEASE_SECONDS * 3
 MOST_FROZEN = 2
+DRAWS = 5
 TO_OBEY = RENEWAL_SECONDS + GRACE_SECONDS + 1.0
 """How long a host that goes on may need until it knows that its attempts are not its any more, and has ended them."""
 
@@ -71,12 +72,16 @@ class Monkey:
         self._first = self._random.sample(self._acts, len(self._acts))
 
     def act(self) -> str:
-        """Do one act, each kind once before they are drawn by weight; count and name it if there was a victim."""
-        act = self._first.pop() if self._first else self._random.choices(self._acts, self._weights)[0]
-        with contextlib.suppress(DBAPIError, MetadataError):
-            if act():
-                self.counts[act.__name__] += 1
-                return act.__name__
+        """Do one act, each kind once before they are drawn by weight; count it and return its name.
+
+        Where there is no victim for one, another is drawn.
+        """
+        for _ in range(DRAWS):
+            act = self._first.pop() if self._first else self._random.choices(self._acts, self._weights)[0]
+            with contextlib.suppress(DBAPIError, MetadataError):
+                if act():
+                    self.counts[act.__name__] += 1
+                    return act.__name__
         return "nothing"
 
     def pause(self) -> float:

@@ -40,7 +40,7 @@ class People:
             self.clear_task: 4,
             self.clear_run: 2,
             self.clear_latest: 2,
-            self.mark_run: 6,
+            self.mark_run: 8,
             self.change_dag: 2,
             self.pause: 2,
         }
