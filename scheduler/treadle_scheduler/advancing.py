@@ -66,8 +66,7 @@ def advance(
     _write_moves(connection, decided, month, now)
     decided = _expand(connection, context, decided, held, month, now)
     _end(connection, context, decided, month, now)
-    depended_on = [one.run["id"] for one in decided if one.snapshot.graph.past_dependent]
-    runs.wake_following(connection, depended_on, now=now)
+    _wake_following(connection, decided, now)
     return len(woken) - len(open_runs) + sum(one.what.finish is not None for one in decided)
 
 
@@ -133,3 +132,14 @@ def _end(connection: Connection, context: Context, decided: Sequence[Decided], m
             context.memory.forget([one.run["id"]])
     for (outcome, reason), ids in ended.items():
         runs.finish(connection, ids, outcome, now=now, reason=reason)
+
+
+def _wake_following(connection: Connection, decided: Sequence[Decided], now: datetime) -> None:
+    """Have the runs looked at that may wait for one of these."""
+    depended_on, over = [], []
+    for one in decided:
+        if one.snapshot.graph.past_dependent:
+            depended_on.append(one.run["id"])
+        elif one.what.finish is not None and one.run["logical_date"] is not None:
+            over.append(one.run["id"])
+    runs.wake_following(connection, depended_on, over=over, now=now)

@@ -149,10 +149,11 @@ _WAKE_FOLLOWING: Final = """
     INSERT INTO run_wakeup (dag_run_id, due_at)
     SELECT following.id, %(now)s
     FROM dag_run AS run CROSS JOIN LATERAL (
-        SELECT id, state FROM dag_run AS later
+        SELECT id, state, version_id FROM dag_run AS later
         WHERE later.dag_id = run.dag_id AND later.logical_date > run.logical_date
         ORDER BY later.logical_date LIMIT 1) AS following
     WHERE run.id = ANY(%(ids)s) AND following.state = 'running'
+      AND (run.id <> ALL(%(over)s) OR following.version_id <> run.version_id)
 """
 
 
@@ -256,7 +257,10 @@ def remember(connection: Connection, ids: Sequence[int], scheduler: str) -> None
         execute(connection, _REMEMBER, {"ids": list(ids), "scheduler": scheduler})
 
 
-def wake_following(connection: Connection, ids: Sequence[int], *, now: datetime) -> None:
-    """Ask that the running run after each of these (by logical date) be looked at: its tasks may wait for this one."""
-    if ids:
-        execute(connection, _WAKE_FOLLOWING, {"ids": list(ids), "now": now})
+def wake_following(connection: Connection, ids: Sequence[int], *, over: Sequence[int] = (), now: datetime) -> None:
+    """Ask that the running run after each of these (by logical date) be looked at: its tasks may wait for this one.
+
+    ``over`` are runs that ended and in whose own version no task waits: only a run of another version may wait for one.
+    """
+    if ids or over:
+        execute(connection, _WAKE_FOLLOWING, {"ids": [*ids, *over], "over": list(over), "now": now})

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.support.scheduling import TestScheduler, a_dag
+from tests.support.versions import add_version
 
 from treadle.document import TaskDocument
 from treadle_metadata import clearing
@@ -152,3 +153,23 @@ def test_a_run_that_gave_way_goes_on_where_it_was(scheduler: TestScheduler, cloc
     assert set(scheduler.run_states("d").values()) == {"success"}
     order = [(one["task_id"], (one["run"]["logical_date"] or "")[8:10]) for one in scheduler.executor.taken]
     assert order == [("free", "01"), ("t", "01"), ("free", "02"), ("free", "01"), ("t", "01"), ("t", "02")]
+
+
+def test_a_run_is_told_of_the_end_of_the_run_before_though_only_its_own_version_waits(
+    scheduler: TestScheduler, clock: ManualClock
+) -> None:
+    """The run before is of a version that waits for nothing: whoever advances it must think of the next one."""
+    kept: list[Workload] = []
+    scheduler.install(a_dag("d", TaskDocument("t"), max_active_runs=2))
+    plain, scheduler.executor.queue = scheduler.executor.queue, kept.extend  # type: ignore[method-assign, assignment]
+    first = scheduler.trigger("d", logical_date=on(1))
+    scheduler.beats()
+    with scheduler.database.begin() as connection:
+        add_version(connection, a_dag("d", past("t"), max_active_runs=2), now=clock.now(), code="# new")
+    second = scheduler.trigger("d", logical_date=on(2))
+    scheduler.beats()
+    assert scheduler.task_states(second) == {"t": "none"}
+    scheduler.executor.queue = plain  # type: ignore[method-assign]
+    plain(kept)
+    scheduler.beats()
+    assert scheduler.run_states("d") == {first: "success", second: "success"}
