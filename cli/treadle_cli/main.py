@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "runs": Entry("treadle_cli.commands.runs:runs", "Set the state of runs, delete them.", _WORK),
     "deadlines": Entry("treadle_cli.commands.deadlines:deadlines", "Deadlines of runs, kept and missed.", _WORK),
     "callbacks": Entry("treadle_cli.commands.callbacks:callbacks", "What was called at ends and deadlines.", _WORK),
+    "steps": Entry("treadle_cli.commands.steps:steps", "Durable steps: list, accept, discard, post tokens.", _WORK),
     "backfill": Entry("treadle_cli.commands.backfill:backfill", "Run a DAG for dates in the past.", _WORK),
     "assets": Entry("treadle_cli.commands.assets:assets", "Data that tasks make and DAGs wait for.", _WORK),
     "pools": Entry("treadle_cli.commands.pools:pools", "Slots that tasks share.", _DRAWN_ON),

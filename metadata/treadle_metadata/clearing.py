@@ -145,7 +145,7 @@ def _act(
     for month, batch in groupby(sorted(wanted.cleared, key=itemgetter("month")), key=itemgetter("month")):
         listed = list(batch)
         retries = [_retries(graphs[one["dag_run_id"]], one["task_id"]) for one in listed]
-        cleared = instances.clear(connection, [one["id"] for one in listed], retries, states, month=month)
+        cleared = instances.clear(connection, [one["id"] for one in listed], retries, states, month=month, now=now)
         tell_workers(connection, cleared)
     for month, of_month in groupby(sorted(wanted.moves.removed, key=itemgetter("month")), key=itemgetter("month")):
         ended = of_versions.remove(connection, [one["id"] for one in of_month], month=month, now=now)

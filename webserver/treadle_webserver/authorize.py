@@ -36,6 +36,10 @@ def authorize(request: Request, service: ServiceOf) -> None:
     if needed is Permission.ATTEMPT:
         request.state.claim = _attempt(request, service)
         return
+    if needed is Permission.AWAKEABLE:
+        # Good for nothing but its one post, which looks it up.
+        request.state.awakeable = _token(request)
+        return
     account = _account(request, service)
     role = Role(account.role)
     if needed is None or not allowed(role, needed):
@@ -85,3 +89,12 @@ async def _actor(request: Request) -> Actor:
 
 ActorOf = Annotated[Actor, Depends(_actor)]
 """Parameter type of a handler that needs to know who asks."""
+
+
+async def _awakeable(request: Request) -> str:
+    token: str = request.state.awakeable
+    return token
+
+
+AwakeableOf = Annotated[str, Depends(_awakeable)]
+"""Parameter type of the handler that takes posts of outside parties: the token that the request came with."""

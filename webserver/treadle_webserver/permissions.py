@@ -20,6 +20,8 @@ class Permission(StrEnum):
     """No login at all."""
     ATTEMPT = "token of an attempt"
     """No account: the route itself asks for the token of the attempt that it is about."""
+    AWAKEABLE = "token of an awakeable"
+    """No account: the token of a durable step that waits for an outside party, good for one post."""
     LOGGED_IN = "logged in"
     """Any account."""
     READ_DAGS = "read DAGs"
@@ -54,7 +56,7 @@ ROLES: Final[dict[Role, frozenset[Permission]]] = {
     Role.VIEWER: _VIEWER,
     Role.USER: _USER,
     Role.OP: _OP,
-    Role.ADMIN: frozenset(P) - {P.PUBLIC, P.ATTEMPT},
+    Role.ADMIN: frozenset(P) - {P.PUBLIC, P.ATTEMPT, P.AWAKEABLE},
 }
 
 _DAG = "/api/v2/dags/{dag_id}"
@@ -111,6 +113,11 @@ TABLE: Final[dict[tuple[str, str], Permission]] = {
     ("GET", f"{_INSTANCE}/logs/{{try_number}}"): P.READ_DAGS,
     ("GET", f"{_INSTANCE}/xcomEntries"): P.READ_XCOMS,
     ("GET", f"{_INSTANCE}/xcomEntries/{{xcom_key:path}}"): P.READ_XCOMS,
+    ("GET", f"{_RUN}/steps"): P.READ_DAGS,
+    ("GET", f"{_INSTANCE}/steps"): P.READ_XCOMS,
+    ("POST", f"{_INSTANCE}/steps/accept"): P.EDIT_RUNS,
+    ("POST", f"{_INSTANCE}/steps/discard"): P.EDIT_RUNS,
+    ("POST", "/api/v2/awakeables"): P.AWAKEABLE,
     ("GET", "/api/v2/pools"): P.READ_DAGS,
     ("POST", "/api/v2/pools"): P.EDIT_POOLS,
     ("GET", "/api/v2/pools/{pool_name:path}"): P.READ_DAGS,

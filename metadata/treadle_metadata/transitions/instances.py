@@ -168,7 +168,7 @@ _FORGET_XCOMS: Final = "DELETE FROM xcom WHERE month = %(month)s AND task_instan
 
 # It is to be done anew: what the former journal recorded stays as evidence, and its keys are not used again.
 _DISCARD_JOURNALS: Final = """
-    UPDATE durable_journal SET discarded_at = now()
+    UPDATE durable_journal SET discarded_at = %(now)s
     WHERE month = %(month)s AND task_instance_id = ANY(%(ids)s) AND discarded_at IS NULL
 """
 
@@ -343,7 +343,13 @@ def end(
 
 
 def clear(
-    connection: Connection, ids: Sequence[int], retries: Sequence[int], states: Sequence[str], *, month: date
+    connection: Connection,
+    ids: Sequence[int],
+    retries: Sequence[int],
+    states: Sequence[str],
+    *,
+    month: date,
+    now: datetime,
 ) -> Sequence[Any]:
     """Set instances that are in one of ``states`` back to undecided, a running one to restarting.
 
@@ -353,7 +359,7 @@ def clear(
     parameters = {"ids": list(ids), "retries": list(retries), "states": list(states), "month": month}
     moved = tuples(connection, _CLEAR, parameters)
     for sql in (_FORGET_XCOMS, _DISCARD_JOURNALS):
-        execute(connection, sql, {"ids": [row[0] for row in moved], "month": month})
+        execute(connection, sql, {"ids": [row[0] for row in moved], "month": month, "now": now})
     _withdraw(connection, moved, month)
     return moved
 

@@ -6,10 +6,10 @@ goes on. A crash between a step's effect and its record repeats that one step, w
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from typing import Any
 
+from treadle.durable.keys import idempotency_key
 from treadle.durable.plan import code_version
 from treadle.errors import StepPlanChangedError, StepSuspended
 from treadle.runtime import current
@@ -35,7 +35,7 @@ class Journal:
 
     def key_of(self, name: str, inputs: str) -> str:
         """Return the idempotency key of a step: the same in each attempt, another after a clear."""
-        return hashlib.sha256(f"{self._id}\0{name}\0{inputs}".encode()).hexdigest()[:32]
+        return idempotency_key(self._id, name, inputs)
 
     def find(self, name: str, inputs: str) -> str | None:
         """Return the recorded text of a step, None if it is not done."""

@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
+from tests.support.durable import charges, running, state
 from tests.support.waiting import wait_until
-from tests.support.working import Working, working
 
-from treadle.document import DagDocument, TaskDocument
 from treadle_metadata.clearing import Selection, clear
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
-
-HEAD = """
-import os, signal
-from pathlib import Path
-from treadle import DAG, task, step
-
-HOME = Path({home!r})
-
-def note(line):
-    with (HOME / "charges").open("a") as file:
-        file.write(line + "\\n")
-"""
 
 PAID = """
 @task.step
@@ -48,28 +31,6 @@ with DAG("one"):
         return receipts
     pay()
 """
-
-
-@contextmanager
-def running(database: Database, settings: Settings, source: str, retries: int = 5) -> Iterator[Working]:
-    """A scheduler with the DAG ``one`` of ``source``, whose task is ``pay``, triggered."""
-    document = DagDocument(
-        "one", tasks=(TaskDocument("pay", operator="PythonOperator", retries=retries, retry_delay_seconds=0),)
-    )
-    with working(database, replace(settings, database_url=database.url)) as one:
-        one.install(document, HEAD.format(home=str(settings.home)) + source)
-        one.trigger("one")
-        yield one
-
-
-def charges(settings: Settings) -> list[list[str]]:
-    """What the outside world was asked for: number and idempotency key of each call."""
-    path = Path(settings.home) / "charges"
-    return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def state(one: Working) -> str:
-    return str(one.select("SELECT state FROM task_instance")[0]["state"])
 
 
 def test_paid_steps_are_charged_once_whenever_the_task_dies(own_database: Database, settings: Settings) -> None:

@@ -49,8 +49,8 @@ def test_a_role_reaches_the_routes_of_its_permissions_and_no_others(
             continue
         status = anyone.request(method, filled(path)).status_code
         allowed = TABLE[method, path] in ROLES[role] | {Permission.PUBLIC}
-        # The Execution API takes no account's token at all, so it does not even know who asks.
-        refused = 401 if TABLE[method, path] is Permission.ATTEMPT else 403
+        # What takes no account's token at all does not even know who asks.
+        refused = 401 if TABLE[method, path] in (Permission.ATTEMPT, Permission.AWAKEABLE) else 403
         assert (status == refused) != allowed, (method, path, status)
         assert status < 500, (method, path, status)
 
