@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Final, cast
 
 from treadle_executors.environment import CONNECTIONS, VARIABLES, scrubbed, secrets_of
 from treadle_executors.errors import ExecutorError
@@ -81,8 +81,7 @@ def _read(path: Path) -> Workload:
     problem = problem_of(workload) if isinstance(workload, Mapping) else "the workload is no object"
     if problem is not None:
         raise ExecutorError(problem)
-    found: Workload = workload  # type: ignore[assignment]
-    return found
+    return cast("Workload", workload)
 
 
 def _terms(settings: Settings, logs_folder: Path, token: str) -> Terms:

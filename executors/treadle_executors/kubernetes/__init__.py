@@ -1,0 +1,1 @@
+"""Attempts as pods: the executor that makes and watches them (extra ``kubernetes``)."""
