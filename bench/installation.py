@@ -34,6 +34,8 @@ class Installation:
     def __init__(self, home: Path, environment: Mapping[str, str]) -> None:
         self.home = home
         self.port = free_port()
+        self.beside: list[int] = []
+        """Pids of processes beside the standalone that belong to the installation."""
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("TREADLE_")},
             "TREADLE_HOME": str(home),
@@ -76,7 +78,7 @@ class Installation:
 
     def pids(self) -> tuple[list[int], list[int]]:
         """Return (ours, PostgreSQL's) of the living processes."""
-        return processes.split(processes.tree(self.process.pid))
+        return processes.split([pid for root in (self.process.pid, *self.beside) for pid in processes.tree(root)])
 
     def wait_for_dag(self, dag_id: str, seconds: float = 60) -> None:
         """Wait until a DAG is in the database."""

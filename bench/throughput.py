@@ -1,4 +1,6 @@
-"""Tasks per second through a whole installation: scheduler, local executor, one process per attempt.
+"""Tasks per second through a whole installation: scheduler, executor, one process per attempt.
+
+With ``--executor celery``: through a Redis, a Celery worker without a database, and the web server's Execution API.
 
 Shapes: ``wide`` (independent no-op Python tasks), ``chain`` (runs of a 5-task chain), ``mapped`` (one task mapped
 many-fold), ``empty`` (one run of EmptyOperator tasks).
@@ -8,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import time
+from contextlib import ExitStack
 
 from bench import processes
+from bench.brokered import brokered
 from bench.installation import Installation, installed
 from bench.report import progress, report
 
@@ -51,6 +55,7 @@ def main(options: list[str]) -> None:
     """Run one shape and report tasks per second, CPU and transactions per task."""
     parser = argparse.ArgumentParser(prog="python -m bench throughput", description=__doc__)
     parser.add_argument("--shape", choices=sorted(SOURCES), default="wide")
+    parser.add_argument("--executor", choices=("local", "celery"), default="local")
     parser.add_argument("--tasks", type=int, help="tasks in all (default: 200, empty: 500)")
     parser.add_argument("--tasks-per-child", type=int, default=1)
     parser.add_argument("--parallelism", type=int, default=16)
@@ -63,7 +68,11 @@ def main(options: list[str]) -> None:
     }
     source = HEAD + SOURCES[chosen.shape].format(tasks=tasks)
     runs = tasks // 5 if chosen.shape == "chain" else 1
-    with installed({"bench": source}, **environment) as installation:
+    with ExitStack() as stack:
+        if chosen.executor == "celery":
+            installation = stack.enter_context(brokered({"bench": source}, chosen.parallelism, **environment))
+        else:
+            installation = stack.enter_context(installed({"bench": source}, **environment))
         installation.wait_for_dag("bench")
         rounds = [measure(installation, runs, tasks, ended) for ended in range(0, (chosen.repeat + 1) * runs, runs)]
     figures = sorted(rounds[1:], key=lambda one: one["tasks_per_s"])[len(rounds[1:]) // 2]

@@ -35,7 +35,12 @@ class UnknownExecutorError(ExecutorError, LookupError):
     """No installed package offers an executor of this name."""
 
     def __init__(self, name: str, known: Collection[str]) -> None:
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        super().__init__(f"executor {name!r} is not installed (installed: {', '.join(sorted(known)) or 'none'}){hint}")
+        installed = ", ".join(sorted(known)) or "none"
+        super().__init__(f"executor {name!r} is not installed (installed: {installed}){meant(name, known)}")
         self.name = name
+
+
+def meant(name: str, known: Collection[str]) -> str:
+    """Return the end of a sentence about a name that is unknown: the nearest known one, if one is near."""
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -17,7 +17,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from treadle_executors.batches import Answers, Batch, ExecutionUnavailable
 from treadle_metadata import execution
 from treadle_metadata.clock import Clock, SystemClock
-from treadle_metadata.connection import Database
+from treadle_metadata.connection import TASKS, WAKE, Database, notify
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.settings import Settings
 from treadle_worker.protocol import Request, StartAnswer
@@ -38,9 +38,15 @@ class ExecutionApi(Protocol):
 
 
 class DatabaseExecution:
-    """The Execution API on the metadata database, in this process."""
+    """The Execution API on the metadata database, in this process.
 
-    def __init__(self, database: Database, settings: Settings, clock: Clock | None = None) -> None:
+    With ``notifies`` it tells schedulers of attempts that ended; beside a scheduler the executor itself does.
+    """
+
+    def __init__(
+        self, database: Database, settings: Settings, clock: Clock | None = None, *, notifies: bool = False
+    ) -> None:
+        self._notifies = notifies
         self._database = database
         self._settings = settings
         self._clock = clock or SystemClock()
@@ -58,6 +64,8 @@ class DatabaseExecution:
             answers.starts = [cast("StartAnswer", one) for one in found]
         if batch.finishes:
             answers.accepted = execution.record_finishes(connection, batch.finishes, now=now)
+            if answers.accepted and self._notifies:
+                notify(connection, WAKE, TASKS)
         if batch.heartbeats:
             answers.ours = execution.record_heartbeats(connection, batch.heartbeats, lease_until=now + self._lease)
         return answers

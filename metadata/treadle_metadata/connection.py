@@ -17,11 +17,16 @@ from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
 
+from treadle_metadata.direct import DirectConnection
+
 WAKE: Final = "treadle_wake"
 """Channel that tells schedulers to look again; one notification per transaction, never one per row."""
 
 RUNS: Final = "runs"
 """Payload of WAKE when runs or their tasks changed, and nothing of schedules, limits or DAGs."""
+
+TASKS: Final = "tasks"
+"""Payload of WAKE when attempts ended, and nothing else changed."""
 
 TERMINATE: Final = "treadle_terminate"
 """Channel whose payload is the id of an attempt that must end."""
@@ -76,7 +81,7 @@ class Database:
     @contextmanager
     def begin(self) -> Iterator[Connection]:
         """Open one transaction: committed when the block ends, rolled back when it raises."""
-        with self.engine.begin() as connection:
+        with DirectConnection(self.engine) as connection, connection.begin():
             yield connection
 
     def run(self, act: Callable[[Connection], T]) -> T:
@@ -100,7 +105,7 @@ class Database:
 
         For acts that may stop half-way and be made again from the start, statement by statement.
         """
-        with self._each.connect() as connection:
+        with DirectConnection(self._each) as connection:
             return act(connection)
 
     def listen(self, channels: Sequence[str] = (WAKE, TERMINATE)) -> psycopg.Connection[tuple[object, ...]]:

@@ -6,11 +6,12 @@ says nothing; its lease ends, and health pages and rescuers see that. Rows are k
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import socket
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -29,6 +30,10 @@ from treadle_metadata.statements import execute, rows
 log = logging.getLogger(__name__)
 
 
+Executors = Mapping[str, Sequence[Mapping[str, str | None]]]
+"""Of a scheduler: its executors by name, each with its troubles: ``sentence``, and ``queue`` if it is about one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Process:
     """A daemon as the database knows it."""
@@ -41,20 +46,23 @@ class Process:
     heartbeat_at: datetime
     lease_until: datetime
     stopped_at: datetime | None
+    executors: Executors | None
 
     def is_alive(self, now: datetime) -> bool:
         """Tell whether it has not stopped and its lease holds at ``now``."""
         return self.stopped_at is None and self.lease_until > now
 
 
-def register(connection: Connection, kind: str, now: datetime, lease_seconds: float) -> UUID:
+def register(
+    connection: Connection, kind: str, now: datetime, lease_seconds: float, executors: Executors | None = None
+) -> UUID:
     """Record this process as a daemon of ``kind`` and return its id."""
     process_id = new_attempt_id()
     execute(
         connection,
         """
-        INSERT INTO process (id, kind, hostname, pid, started_at, heartbeat_at, lease_until)
-        VALUES (%(id)s, %(kind)s, %(hostname)s, %(pid)s, %(now)s, %(now)s, %(until)s)
+        INSERT INTO process (id, kind, hostname, pid, started_at, heartbeat_at, lease_until, executors)
+        VALUES (%(id)s, %(kind)s, %(hostname)s, %(pid)s, %(now)s, %(now)s, %(until)s, %(executors)s::jsonb)
         """,
         {
             "id": process_id,
@@ -63,21 +71,29 @@ def register(connection: Connection, kind: str, now: datetime, lease_seconds: fl
             "pid": os.getpid(),
             "now": now,
             "until": now + timedelta(seconds=lease_seconds),
+            "executors": None if executors is None else json.dumps(executors),
         },
     )
     return process_id
 
 
-def heartbeat(connection: Connection, process_id: UUID, now: datetime, lease_seconds: float) -> bool:
+def heartbeat(
+    connection: Connection, process_id: UUID, now: datetime, lease_seconds: float, executors: Executors | None = None
+) -> bool:
     """Renew the lease; return False if the daemon was recorded as stopped, so that others may have taken its work."""
     return bool(
         execute(
             connection,
             """
-            UPDATE process SET heartbeat_at = %(now)s, lease_until = %(until)s
+            UPDATE process SET heartbeat_at = %(now)s, lease_until = %(until)s, executors = %(executors)s::jsonb
             WHERE id = %(id)s AND stopped_at IS NULL
             """,
-            {"id": process_id, "now": now, "until": now + timedelta(seconds=lease_seconds)},
+            {
+                "id": process_id,
+                "now": now,
+                "until": now + timedelta(seconds=lease_seconds),
+                "executors": None if executors is None else json.dumps(executors),
+            },
         )
     )
 
@@ -135,13 +151,21 @@ class Lease:
     """Keeps this process registered as a daemon of ``kind`` while the ``with`` block runs.
 
     A thread renews the lease. While the database is away it tries on; if the lease was taken for lost meanwhile, the
-    daemon registers anew. A killed daemon's lease just ends.
+    daemon registers anew. A killed daemon's lease just ends. ``executors`` is asked at each renewal for what to tell.
     """
 
-    def __init__(self, database: Database, kind: str, clock: Clock, settings: Settings) -> None:
+    def __init__(
+        self,
+        database: Database,
+        kind: str,
+        clock: Clock,
+        settings: Settings,
+        executors: Callable[[], Executors | None] = lambda: None,
+    ) -> None:
         self._database = database
         self._kind = kind
         self._clock = clock
+        self._executors = executors
         self._lease_seconds = settings.lease_seconds
         self._renewal_seconds = settings.lease_renewal_seconds
         self._stopping = threading.Event()
@@ -171,10 +195,10 @@ class Lease:
         """Renew the lease now, or register if there is none."""
         now = self._clock.now()
         with self._database.begin() as connection:
-            known = self.process_id
-            if known is not None and heartbeat(connection, known, now, self._lease_seconds):
+            known, executors = self.process_id, self._executors()
+            if known is not None and heartbeat(connection, known, now, self._lease_seconds, executors):
                 return
-            process_id = register(connection, self._kind, now, self._lease_seconds)
+            process_id = register(connection, self._kind, now, self._lease_seconds, executors)
         if known is not None:
             log.warning("the lease of this %s had ended; it registered anew", self._kind)
         self.process_id = process_id

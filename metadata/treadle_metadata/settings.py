@@ -43,6 +43,9 @@ class Settings:
     )
     timezone: str = field(default="UTC", metadata={"help": "Zone of DAGs whose start_date names none."})
     executor: str = field(default="local", metadata={"help": "Default executor."})
+    executors: str = field(
+        default="", metadata={"help": "Further executors that tasks may name, with commas between: celery,kubernetes."}
+    )
     parallelism: int = field(
         default=32, metadata={"help": "Most attempts at once, over all DAGs and per scheduler's executor."}
     )
@@ -125,6 +128,12 @@ def load(environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings
     settings = Settings(**values)
     executor_limits(settings)
     return settings
+
+
+def executor_names(settings: Settings) -> tuple[str, ...]:
+    """Return the names of the executors that schedulers have, the default one first."""
+    further = (one.strip() for one in settings.executors.split(","))
+    return tuple(dict.fromkeys((settings.executor, *filter(None, further))))
 
 
 def executor_limits(settings: Settings) -> dict[str, int]:

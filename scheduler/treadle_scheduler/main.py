@@ -13,6 +13,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from types import FrameType
+from typing import Final
 from uuid import UUID
 
 import psycopg
@@ -23,8 +24,8 @@ from treadle_executors.registry import load_executor
 from treadle_executors.timetables import Evaluator
 from treadle_metadata import processes
 from treadle_metadata.clock import Clock, SystemClock
-from treadle_metadata.connection import RUNS, TERMINATE, Database
-from treadle_metadata.settings import Settings
+from treadle_metadata.connection import RUNS, TASKS, TERMINATE, Database
+from treadle_metadata.settings import Settings, executor_names
 from treadle_metadata.transitions import recording
 from treadle_scheduler.context import Context
 from treadle_scheduler.custom_timetables import CustomTimetables
@@ -33,6 +34,8 @@ from treadle_scheduler.loop import Loop
 from treadle_scheduler.waking import Scope
 
 log = logging.getLogger(__name__)
+
+_SCOPES: Final = {TASKS: Scope.TASKS, RUNS: Scope.RUNS}
 
 
 def run(settings: Settings, *, clock: Clock | None = None) -> None:
@@ -49,12 +52,12 @@ def run(settings: Settings, *, clock: Clock | None = None) -> None:
     _stop_on_signals(loop)
     _prepare(database, settings)
     listener = Listener(database, loop, context.executors)
-    lease = processes.Lease(database, "scheduler", context.clock, settings)
+    lease = processes.Lease(database, "scheduler", context.clock, settings, lambda: troubles(context.executors))
     for executor in context.executors.values():
         executor.start(loop.wake)
     with lease:
         listener.start()
-        log.info("scheduler started, executor %s, parallelism %d", settings.executor, settings.parallelism)
+        log.info("scheduler started, executor %s, parallelism %d", ", ".join(context.executors), settings.parallelism)
         try:
             loop.run()
         finally:
@@ -75,7 +78,15 @@ def _hand_back(context: Context) -> None:
 
 
 def _executors(settings: Settings, database: Database) -> Mapping[str, Executor]:
-    return {settings.executor: load_executor(settings.executor)(database, settings)}
+    return {name: load_executor(name)(database, settings) for name in executor_names(settings)}
+
+
+def troubles(executors: Mapping[str, Executor]) -> processes.Executors:
+    """Return what keeps the executors from starting attempts just now, for people who ask why one waits."""
+    return {
+        name: [{"sentence": one.sentence, "queue": one.queue} for one in executor.troubles()]
+        for name, executor in executors.items()
+    }
 
 
 def _prepare(database: Database, settings: Settings) -> None:
@@ -126,7 +137,7 @@ class Listener(threading.Thread):
                 if notice.channel == TERMINATE:
                     self._terminate(notice.payload)
                 else:
-                    self._loop.wake(Scope.RUNS if notice.payload == RUNS else Scope.EVERYTHING)
+                    self._loop.wake(_SCOPES.get(notice.payload, Scope.EVERYTHING))
 
     def _terminate(self, payload: str) -> None:
         with suppress(ValueError):

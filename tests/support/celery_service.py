@@ -24,17 +24,16 @@ class CeleryService(Service):
     def __init__(self, home: Path, database: Database, redis: RedisServer, **environment: str) -> None:
         self.redis = redis
         self.url = f"http://127.0.0.1:{free_port()}"
-        super().__init__(
-            home,
-            database,
-            TREADLE_EXECUTOR="celery",
-            TREADLE_BROKER_URL=redis.url,
-            TREADLE_PORT=self.url.rpartition(":")[2],
-            TREADLE_EXECUTION_URL=self.url,
-            **environment,
-        )
+        own = {
+            "TREADLE_EXECUTOR": "celery",
+            "TREADLE_BROKER_URL": redis.url,
+            "TREADLE_PORT": self.url.rpartition(":")[2],
+            "TREADLE_EXECUTION_URL": self.url,
+        }
+        super().__init__(home, database, **(own | environment))
         self.web: subprocess.Popen[bytes] | None = None
         self.workers: list[subprocess.Popen[bytes]] = []
+        self.others: list[subprocess.Popen[bytes]] = []
 
     def start_web(self) -> None:
         """Start the web server and wait until it answers."""
@@ -48,6 +47,15 @@ class CeleryService(Service):
         worker = self._spawn("worker.log", "celery", "worker", "-n", name, *options, without=hidden)
         self.workers.append(worker)
         return worker
+
+    def start_dag_processor(self) -> None:
+        """Have the DAG files read."""
+        self.others.append(self._spawn("dag_processor.log", "dag-processor"))
+
+    def treadle(self, *command: str) -> str:
+        """Run a command and return what it prints."""
+        run = [sys.executable, "-m", "treadle_cli", *command]
+        return subprocess.run(run, env=self.environment, capture_output=True, text=True, timeout=60, check=True).stdout
 
     def _spawn(self, log_name: str, *command: str, without: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
         environment = {name: value for name, value in self.environment.items() if name not in without}
@@ -66,7 +74,7 @@ class CeleryService(Service):
     def stop_all(self) -> None:
         """End every process in order, then whatever is left."""
         self.stop()
-        for process in (*self.workers, self.web):
+        for process in (*self.workers, *self.others, self.web):
             if process is not None and process.poll() is None:
                 process.send_signal(signal.SIGTERM)
                 try:
@@ -81,10 +89,12 @@ def celery_service(home: Path, database: Database, **environment: str) -> Iterat
     """Yield an installation whose Redis and web server run; scheduler and workers are the test's to start."""
     redis = RedisServer(home)
     redis.start()
-    one = CeleryService(home, database, redis, **environment)
     try:
-        one.start_web()
-        yield one
+        one = CeleryService(home, database, redis, **environment)
+        try:
+            one.start_web()
+            yield one
+        finally:
+            one.stop_all()
     finally:
-        one.stop_all()
         redis.close()

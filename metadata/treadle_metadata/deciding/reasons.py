@@ -56,6 +56,8 @@ class Reason(StrEnum):
     UNKNOWN_EXECUTOR = "unknown_executor"
     EXECUTOR_FULL = "executor_full"
     EXECUTOR_SILENT = "executor_silent"
+    EXECUTOR_IN_TROUBLE = "executor_in_trouble"
+    """Its broker cannot be reached, or no worker takes from the task's queue."""
     STARTING = "starting"
     """It is with its executor, which has room: its process is about to start."""
 

@@ -6,7 +6,8 @@ The decisions are those of the scheduler itself: trigger rules (``readiness``), 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import difflib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
@@ -153,11 +154,14 @@ def _standing(name: str, own: Mapping[int, str]) -> str:
     return f"{name} ({done} of {len(own)} finished)"
 
 
-def unknown_executor(one: InstanceFacts, known: str) -> Explanation | None:
-    """Return that the task names an executor other than the ``known`` one, if so."""
-    if one.executor is None or one.executor == known:
+def unknown_executor(one: InstanceFacts, known: Collection[str]) -> Explanation | None:
+    """Return that the task names an executor that is none of the ``known`` ones, if so."""
+    if one.executor is None or one.executor in known:
         return None
-    sentence = f"{one.name} asks for executor {one.executor!r}, but the schedulers here have {known!r}"
+    close = difflib.get_close_matches(one.executor, known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    have = " and ".join(repr(name) for name in sorted(known))
+    sentence = f"{one.name} asks for executor {one.executor!r}, but the schedulers here have {have}{hint}"
     return Explanation(Reason.UNKNOWN_EXECUTOR, sentence, Blocker(Kind.EXECUTOR, one.executor))
 
 
@@ -240,8 +244,13 @@ def _instance_of(one: Waiting) -> Blocker:
     return Blocker(Kind.TASK_INSTANCE, named)
 
 
-def handed_over(one: InstanceFacts, executor: str, *, running: int, slots: int, now: datetime) -> Explanation:
-    """Return why an attempt that is with its executor has not started; ``running`` attempts fill its ``slots``."""
+def handed_over(
+    one: InstanceFacts, executor: str, *, running: int, slots: int, now: datetime, trouble: str | None = None
+) -> Explanation:
+    """Return why an attempt that is with its executor has not started.
+
+    ``running`` attempts fill its ``slots``; ``trouble`` is what the executor itself says.
+    """
     blocker = Blocker(Kind.EXECUTOR, executor)
     waited = "" if one.queued_at is None else f" for {span((now - one.queued_at).total_seconds())}"
     if one.lease_until is not None and one.lease_until <= now:
@@ -250,6 +259,9 @@ def handed_over(one: InstanceFacts, executor: str, *, running: int, slots: int, 
             f"{instant(one.lease_until)}: it goes back to be scheduled at once"
         )
         return Explanation(Reason.EXECUTOR_SILENT, sentence, blocker)
+    if trouble is not None:
+        sentence = f"{one.name} is with executor {executor!r}{waited}, which cannot start it: {trouble}"
+        return Explanation(Reason.EXECUTOR_IN_TROUBLE, sentence, blocker)
     if running >= slots:
         sentence = f"{one.name} waits{waited} for executor {executor!r}, which runs {running} of {slots} attempts"
         return Explanation(Reason.EXECUTOR_FULL, sentence, blocker)

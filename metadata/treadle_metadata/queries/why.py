@@ -213,7 +213,7 @@ def _by_state(
         case TaskState.NONE:
             return _not_advanced(connection, run) or _undecided(connection, run, one)
         case TaskState.SCHEDULED:
-            return _scheduled(connection, row, one, settings)
+            return _scheduled(connection, row, one, now, settings)
         case TaskState.QUEUED:
             return _queued(connection, row, one, now, settings)
         case TaskState.UP_FOR_RETRY | TaskState.UP_FOR_RESCHEDULE:
@@ -245,8 +245,8 @@ def _undecided(connection: Connection, run: Row, one: InstanceFacts) -> Explanat
     return why_task.undecided(one, *_snapshot(connection, run, graph))
 
 
-def _scheduled(connection: Connection, row: Row, one: InstanceFacts, settings: Settings) -> Explanation:
-    unknown = why_task.unknown_executor(one, settings.executor)
+def _scheduled(connection: Connection, row: Row, one: InstanceFacts, now: datetime, settings: Settings) -> Explanation:
+    unknown = why_task.unknown_executor(one, facts.executors(connection, settings, now))
     if unknown is not None:
         return unknown
     load, limits, _ = admission.held(connection, settings)
@@ -262,11 +262,14 @@ def _scheduled(connection: Connection, row: Row, one: InstanceFacts, settings: S
 
 def _queued(connection: Connection, row: Row, one: InstanceFacts, now: datetime, settings: Settings) -> Explanation:
     executor = facts.attempt_facts(connection, row)["executor"] or settings.executor
-    unknown = why_task.unknown_executor(replace(one, executor=executor), settings.executor)
+    known = facts.executors(connection, settings, now)
+    unknown = why_task.unknown_executor(replace(one, executor=executor), known)
     if unknown is not None:
         return unknown
     running, schedulers = facts.running_in(connection, executor, now)
-    return why_task.handed_over(one, executor, running=running, slots=settings.parallelism * schedulers, now=now)
+    slots = settings.parallelism * schedulers
+    trouble = known[executor].get(None) or known[executor].get(row["queue"])
+    return why_task.handed_over(one, executor, running=running, slots=slots, now=now, trouble=trouble)
 
 
 def _graph(connection: Connection, version_id: int) -> Graph:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from treadle.document import DagDocument, loads
 from treadle.timetables.base import InvalidSchedule
 from treadle.timetables.factory import from_document
-from treadle_metadata import admission
+from treadle_metadata import admission, processes
 from treadle_metadata.deciding.limits import Candidate
 from treadle_metadata.deciding.reasons import Reason
 from treadle_metadata.deciding.turns import Turns
@@ -19,7 +19,7 @@ from treadle_metadata.deciding.why_dag import DagFacts, SchedulerFacts
 from treadle_metadata.deciding.why_run import Room, RunFacts
 from treadle_metadata.deciding.why_task import Holder, InstanceFacts, Waiting
 from treadle_metadata.queries.health import daemon_health
-from treadle_metadata.settings import Settings
+from treadle_metadata.settings import Settings, executor_names
 from treadle_metadata.statements import rows, tuples
 
 Row = Mapping[str, Any]
@@ -340,6 +340,18 @@ def attempt_facts(connection: Connection, row: Row) -> Row:
         {"attempt": row["attempt_id"], "month": row["month"]},
     )
     return found[0] if found else {"executor": row["executor"], "type": None, "message": None, "retry_reason": None}
+
+
+def executors(connection: Connection, settings: Settings, now: datetime) -> dict[str, dict[str | None, str]]:
+    """Return the executors that living schedulers have, each with its troubles by queue (None: of all queues).
+
+    Where no scheduler lives, those that the settings name.
+    """
+    found: dict[str, dict[str | None, str]] = {}
+    for process in processes.alive(connection, now):
+        for name, troubles in (process.executors or {}).items():
+            found.setdefault(name, {}).update({one["queue"]: str(one["sentence"]) for one in troubles})
+    return found or {name: {} for name in executor_names(settings)}
 
 
 def running_in(connection: Connection, executor: str, now: datetime) -> tuple[int, int]:

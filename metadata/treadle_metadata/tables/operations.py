@@ -31,6 +31,8 @@ process = Table(
     moment("heartbeat_at", required=True),
     moment("lease_until", required=True),
     moment("stopped_at"),
+    # Of a scheduler: the names of its executors, each with what keeps attempts from being started just now.
+    Column("executors", JSONB),
     Index("process_newest_of_kind", "kind", text("heartbeat_at DESC")),
 )
 

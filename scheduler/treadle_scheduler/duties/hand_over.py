@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from uuid import UUID
 
+from treadle_executors.errors import meant
 from treadle_metadata import execution
 from treadle_scheduler.context import Context, Done
 from treadle_worker.protocol import Workload
@@ -27,6 +28,7 @@ def hand_over(context: Context) -> Done:
 
 def _refuse(context: Context, name: str, workloads: Sequence[Workload]) -> None:
     """Charge attempts of tasks that name an executor which this installation does not have."""
-    reason = f"the task names the executor {name!r}; this scheduler has {', '.join(sorted(context.executors))}"
+    known = ", ".join(sorted(context.executors))
+    reason = f"the task names the executor {name!r}; this scheduler has {known}{meant(name, context.executors)}"
     lost = [(UUID(one["attempt_id"]), one["task_instance_id"], date.fromisoformat(one["month"])) for one in workloads]
     context.database.run(lambda connection: execution.lose(connection, lost, reason, now=context.clock.now()))

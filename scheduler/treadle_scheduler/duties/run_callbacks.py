@@ -14,6 +14,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
+from treadle_executors.errors import meant
 from treadle_metadata import callbacks
 from treadle_scheduler.context import Context, Done
 from treadle_scheduler.workloads import callback_workload
@@ -50,5 +51,6 @@ def _refuse(connection: Connection, context: Context, found: Sequence[Row], now:
             unknown.setdefault(name, []).append(row["attempt_id"])
     for name, attempt_ids in unknown.items():
         known = ", ".join(sorted(context.executors))
-        reason = f"the callback names the executor {name!r}; this scheduler has {known}"
+        hint = meant(name, context.executors)
+        reason = f"the callback names the executor {name!r}; this scheduler has {known}{hint}"
         callbacks.refuse(connection, attempt_ids, reason, now=now)

@@ -14,7 +14,7 @@ from tests.support.web import client_of
 
 from treadle_metadata.accounts import Role
 from treadle_metadata.attempt_tokens import RUNNING_LIFETIME, AttemptClaim, AttemptTokens, Scope
-from treadle_metadata.connection import Database
+from treadle_metadata.connection import TASKS, WAKE, Database
 from treadle_metadata.identifiers import AttemptRef
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import tuples
@@ -36,6 +36,14 @@ def test_an_attempt_starts_lives_and_ends(worker: Worker) -> None:
     assert worker.finish(attempt, fresh, xcoms=[xcom])["accepted"] == [str(attempt.attempt_id)]
     worker.scheduler.beats()
     assert (state_of(worker, "a"), state_of(worker, "c")) == ("success", "queued")
+
+
+def test_the_end_of_an_attempt_wakes_schedulers_and_its_start_does_not(worker: Worker, database: Database) -> None:
+    with database.listen() as listening:
+        attempt, token = worker.start("a")
+        worker.finish(attempt, token)
+        heard = [(one.channel, one.payload) for one in listening.notifies(timeout=5, stop_after=1)]
+    assert heard == [(WAKE, TASKS)]
 
 
 def test_a_question_is_answered_for_the_tokens_own_run(worker: Worker) -> None:

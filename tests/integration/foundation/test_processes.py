@@ -99,3 +99,15 @@ def test_a_daemon_whose_lease_was_taken_for_lost_registers_anew(
         with database.begin() as connection:
             assert [one.id for one in processes.alive(connection, clock.now())] == [lease.process_id]
     assert "registered anew" in caplog.text
+
+
+def test_a_lease_tells_at_each_renewal_what_its_executors_say(
+    database: Database, settings: Settings, clock: ManualClock
+) -> None:
+    said: dict[str, list[dict[str, str | None]]] = {"celery": []}
+    with processes.Lease(database, "scheduler", clock, settings, lambda: said) as lease:
+        said["celery"] = [{"sentence": "the broker is away", "queue": None}]
+        lease.renew()
+        with database.begin() as connection:
+            (one,) = processes.alive(connection, clock.now())
+    assert one.executors == said

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from bench.instant import InstantExecutor
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import ExpandArgument, ExpandDocument, TaskDocument
@@ -65,6 +66,24 @@ def test_an_unknown_executor_fails_its_task_with_the_names_of_those_there_are(sc
     with scheduler.database.begin() as connection:
         (attempt,) = rows(connection, "SELECT error FROM task_attempt WHERE outcome = 'failed'")
     assert attempt["error"]["message"] == "the task names the executor 'kubernets'; this scheduler has instant"
+
+
+def test_tasks_go_to_the_executors_that_they_name_and_a_misspelt_one_is_told_the_nearest(
+    scheduler: TestScheduler,
+) -> None:
+    other = InstantExecutor(scheduler.database, scheduler.executor.settings, clock=scheduler.clock)
+    scheduler.context.executors = {**scheduler.context.executors, "celery": other}
+    tasks = (TaskDocument("a", executor="celry"), TaskDocument("b", executor="celery"), TaskDocument("c"))
+    scheduler.install(a_dag("d", *tasks))
+    run_id = scheduler.trigger("d")
+    scheduler.beats()
+    assert scheduler.task_states(run_id) == {"a": "failed", "b": "success", "c": "success"}
+    assert [one["task_id"] for one in other.taken] == ["b"]
+    with scheduler.database.begin() as connection:
+        (attempt,) = rows(connection, "SELECT error FROM task_attempt WHERE outcome = 'failed'")
+    assert attempt["error"]["message"] == (
+        "the task names the executor 'celry'; this scheduler has celery, instant; did you mean 'celery'?"
+    )
 
 
 def test_a_mapping_over_more_than_anybody_can_run_fails_and_says_so(scheduler: TestScheduler) -> None:

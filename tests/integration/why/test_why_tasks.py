@@ -13,6 +13,7 @@ from tests.support.holding import hold
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import ExpandArgument, ExpandDocument, TaskDocument
+from treadle_metadata import processes
 from treadle_metadata.deciding.reasons import Blocker, Kind, Reason
 from treadle_metadata.errors import NotFoundError
 from treadle_metadata.statements import execute
@@ -212,6 +213,42 @@ def test_a_full_executor_is_told(scheduler: TestScheduler, ask: Asking) -> None:
     found = ask.task("d", run_id, "b")
     assert (found.reason, found.blocked_by) == (Reason.EXECUTOR_FULL, Blocker(Kind.EXECUTOR, "instant"))
     assert found.sentence == "b waits for 12 s for executor 'instant', which runs 1 of 1 attempts"
+
+
+def tell(scheduler: TestScheduler, executors: processes.Executors) -> None:
+    """Have the living scheduler tell of its executors, as its lease does."""
+    now = scheduler.clock.now()
+    with scheduler.database.begin() as connection:
+        (one,) = processes.alive(connection, now)
+        assert processes.heartbeat(connection, one.id, now, 3600, executors)
+
+
+def test_what_an_executor_says_of_itself_is_told_to_those_whom_it_concerns(
+    scheduler: TestScheduler, ask: Asking
+) -> None:
+    hold(scheduler, unstarted=("a", "b"))
+    run_id = started(scheduler, task("a", queue="gpu"), task("b"))
+    tell(scheduler, {"instant": [{"sentence": "no worker takes from queue 'gpu'", "queue": "gpu"}], "celery": []})
+    scheduler.clock.advance(timedelta(seconds=12))
+    found = ask.task("d", run_id, "a")
+    assert (found.reason, found.blocked_by) == (Reason.EXECUTOR_IN_TROUBLE, Blocker(Kind.EXECUTOR, "instant"))
+    assert found.sentence == (
+        "a is with executor 'instant' for 12 s, which cannot start it: no worker takes from queue 'gpu'"
+    )
+    assert ask.task("d", run_id, "b").reason is Reason.STARTING
+    tell(scheduler, {"instant": [{"sentence": "the broker is away", "queue": None}]})
+    assert ask.task("d", run_id, "b").sentence.endswith("which cannot start it: the broker is away")
+
+
+def test_one_of_several_executors_is_no_unknown_one(scheduler: TestScheduler, ask: Asking) -> None:
+    a_pool(scheduler, "none", 0)
+    run_id = started(scheduler, task("a", executor="celery", pool="none"), task("b", executor="celry", pool="none"))
+    tell(scheduler, {"instant": [], "celery": []})
+    assert ask.task("d", run_id, "a").reason is Reason.POOL_TOO_SMALL
+    found = ask.task("d", run_id, "b")
+    assert found.sentence == (
+        "b asks for executor 'celry', but the schedulers here have 'celery' and 'instant'; did you mean 'celery'?"
+    )
 
 
 def test_an_executor_that_fell_silent_is_told(scheduler: TestScheduler, ask: Asking) -> None:

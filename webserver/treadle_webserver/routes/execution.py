@@ -134,7 +134,7 @@ def append_logs(logs: Logs, service: ServiceOf) -> LogSizesShape:
 
 
 def _execution(service: Service) -> DatabaseExecution:
-    return DatabaseExecution(service.database, service.settings, service.clock)
+    return DatabaseExecution(service.database, service.settings, service.clock, notifies=True)
 
 
 def _plain(admitted: Sequence[tuple[Item, AttemptClaim]]) -> list[Any]:
