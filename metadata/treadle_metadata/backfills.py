@@ -231,10 +231,10 @@ def _rerun(
     now: datetime,
 ) -> None:
     """Let runs run again as runs of the backfill: within its limit, and behind all live work."""
-    for run in existing:
-        clear(
-            connection, Selection(dag_id=dag_id, run_id=run["run_id"]), latest=latest, default=default_latest, now=now
-        )
+    if not existing:
+        return
+    selection = Selection(dag_id=dag_id, run_ids=tuple(run["run_id"] for run in existing))
+    clear(connection, selection, latest=latest, default=default_latest, now=now)
     ids = [run["id"] for run in existing]
     # A run that failed before it started has no instance to clear.
     runs.requeue(connection, ids, now=now)

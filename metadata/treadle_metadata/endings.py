@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle_metadata.connection import TERMINATE, notify
+from treadle_metadata.connection import TERMINATE
 from treadle_metadata.deciding.graph import Graph, GraphCache
 from treadle_metadata.planning import state_counts
-from treadle_metadata.statements import tuples
+from treadle_metadata.statements import execute, tuples
 from treadle_metadata.states import ACTIVE, FINISHED, RunState, TaskState
 from treadle_metadata.transitions import callbacks, instances, runs
+
+_TERMINATE: Final = "SELECT pg_notify(%(channel)s, attempt_id) FROM unnest(%(attempt_ids)s::text[]) AS attempt_id"
 
 
 def end_runs(
@@ -48,17 +50,19 @@ def end_runs(
     going_on = {run for run, states in counts.items() if must_tear_down(of_run[run], states, state)}
     over = [run for run in of_run if run not in going_on]
     stop_tasks(connection, over, TaskState(state.value), month=month, now=now, told=told)
+    spared: dict[tuple[str, ...], list[int]] = {}
     for run in sorted(going_on):
-        sparing = _teardowns(of_run[run])
-        stop_tasks(connection, [run], TaskState(state.value), sparing=sparing, month=month, now=now, told=told)
+        spared.setdefault(_teardowns(of_run[run]), []).append(run)
+    for sparing, ids in spared.items():
+        stop_tasks(connection, ids, TaskState(state.value), sparing=sparing, month=month, now=now, told=told)
     runs.finish(connection, over, state, now=now, reason=reason)
     runs.wake_following(connection, over, now=now)
     runs.let_end(connection, sorted(going_on), state, reason, now=now)
     return going_on
 
 
-def _teardowns(graph: Graph) -> list[str]:
-    return [node.task.task_id for node in graph.nodes if node.task.is_teardown]
+def _teardowns(graph: Graph) -> tuple[str, ...]:
+    return tuple(node.task.task_id for node in graph.nodes if node.task.is_teardown)
 
 
 def must_tear_down(graph: Graph, states: Mapping[str, Mapping[str, int]], state: RunState) -> bool:
@@ -102,6 +106,6 @@ def stop_tasks(
 
 def tell_workers(connection: Connection, moved: Iterable[Sequence[Any]]) -> None:
     """Have the attempts that were under way ended; ``moved`` is what a move of ``transitions.instances`` returned."""
-    for _, _, attempt_id, before in moved:
-        if before in ACTIVE:
-            notify(connection, TERMINATE, str(attempt_id))
+    under_way = [str(attempt_id) for _, _, attempt_id, before in moved if before in ACTIVE]
+    if under_way:
+        execute(connection, _TERMINATE, {"channel": TERMINATE, "attempt_ids": under_way})

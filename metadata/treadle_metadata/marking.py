@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
@@ -133,13 +133,9 @@ def mark_selected(connection: Connection, selection: Selection, state: str, *, n
     for month, batch in groupby(sorted(wanted.marked, key=itemgetter("month")), key=itemgetter("month")):
         moved = instances.mark(connection, [one["id"] for one in batch], wanted.state, month=month, now=now)
         tell_workers(connection, moved)
-    for run in wanted.runs:
-        tasks = tuple(one["task_id"] for one in wanted.resumed if one["dag_run_id"] == run["id"])
-        if tasks:
-            below = Selection(
-                dag_id=selection.dag_id, run_id=run["run_id"], task_ids=tasks, only_failed=True, with_scopes=False
-            )
-            clearing.clear(connection, below, latest=False, now=now)
+    for tasks, run_ids in _alike(wanted.resumed):
+        below = Selection(dag_id=selection.dag_id, run_ids=run_ids, task_ids=tasks, only_failed=True, with_scopes=False)
+        clearing.clear(connection, below, latest=False, now=now)
     ids = [run["id"] for run in wanted.runs]
     runs.wake(connection, [(run, now) for run in ids])
     runs.wake_following(connection, ids, now=now)
@@ -189,23 +185,19 @@ def _plan(connection: Connection, selection: Selection, state: TaskState, chosen
     found = instances_of(connection, chosen, {run["id"]: tasks[run["version_id"]] for run in chosen}, may_follow(state))
     selection = within_groups(selection, graphs.values())
     marked = tuple(one for one in found if is_meant(selection, one) and one["state"] != state)
-    resumed = _resumed(connection, selection, chosen, marked) if state is not TaskState.FAILED else ()
+    resumed = _resumed(connection, selection.dag_id, marked) if state is not TaskState.FAILED else ()
     touched = {one["dag_run_id"] for one in marked}
     return Marks(state, tuple(run for run in chosen if run["id"] in touched), marked, resumed)
 
 
-def _resumed(
-    connection: Connection, selection: Selection, chosen: Sequence[Row], marked: Sequence[Row]
-) -> tuple[Row, ...]:
+def _resumed(connection: Connection, dag_id: str, marked: Sequence[Row]) -> tuple[Row, ...]:
     """Return what is below the marked instances and had failed without running."""
     found: list[Row] = []
-    names = {run["id"]: run["run_id"] for run in chosen}
-    for run, of_run in groupby(marked, key=itemgetter("dag_run_id")):
-        above = {one["task_id"] for one in of_run}
+    for above, run_ids in _alike(marked):
         below = Selection(
-            dag_id=selection.dag_id,
-            run_id=names[run],
-            task_ids=tuple(sorted(above)),
+            dag_id=dag_id,
+            run_ids=run_ids,
+            task_ids=above,
             include_downstream=True,
             only_failed=True,
             with_scopes=False,
@@ -213,6 +205,17 @@ def _resumed(
         cleared = clearing.plan(connection, below, latest=False).cleared
         found += [one for one in cleared if one["state"] == TaskState.UPSTREAM_FAILED and one["task_id"] not in above]
     return tuple(found)
+
+
+def _alike(instances: Iterable[Row]) -> Iterable[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return (task ids, run ids): the runs that these are instances of, those with the same tasks together."""
+    tasks: dict[str, set[str]] = {}
+    for one in instances:
+        tasks.setdefault(one["run_id"], set()).add(one["task_id"])
+    runs_with: dict[tuple[str, ...], list[str]] = {}
+    for run_id, names in tasks.items():
+        runs_with.setdefault(tuple(sorted(names)), []).append(run_id)
+    return [(names, tuple(run_ids)) for names, run_ids in runs_with.items()]
 
 
 def _rows(

@@ -29,6 +29,8 @@ class Selection:
 
     dag_id: str
     run_id: str | None = None
+    run_ids: tuple[str, ...] | None = None
+    """Without ``run_id``: only these runs."""
     task_ids: tuple[str, ...] | None = None
     task_regex: str | None = None
     map_indexes: tuple[int, ...] | None = None
@@ -123,12 +125,17 @@ def selected_runs(connection: Connection, selection: Selection) -> Sequence[Row]
         connection,
         """
         SELECT run.* FROM dag_run AS run
-        WHERE run.dag_id = %(dag_id)s
+        WHERE run.dag_id = %(dag_id)s AND (%(run_ids)s::text[] IS NULL OR run.run_id = ANY(%(run_ids)s))
           AND (%(start)s::timestamptz IS NULL OR coalesce(run.logical_date, run.run_after) >= %(start)s)
           AND (%(end)s::timestamptz IS NULL OR coalesce(run.logical_date, run.run_after) <= %(end)s)
         ORDER BY run.id
         """,
-        {"dag_id": selection.dag_id, "start": selection.start_date, "end": selection.end_date},
+        {
+            "dag_id": selection.dag_id,
+            "run_ids": None if selection.run_ids is None else list(selection.run_ids),
+            "start": selection.start_date,
+            "end": selection.end_date,
+        },
     )
 
 

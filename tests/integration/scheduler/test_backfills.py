@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support.scheduling import TestScheduler, a_dag
+from tests.support.statements import recorded_statements
 
 from treadle.document import ScheduleDocument, TaskDocument
 from treadle_metadata import backfills
@@ -140,6 +141,22 @@ def test_another_scheduler_goes_on_with_the_backfill_of_one_that_was_killed(
         dates = questions.dates(connection, number)
     assert [one["logical_date"].day for one in dates] == [1, 2, 3, 4, 5, 6]
     assert {one["state"] for one in dates} == {"success"}
+
+
+def test_runs_that_run_again_cost_the_same_statements_however_many_they_are(scheduler: TestScheduler) -> None:
+    scheduler.clock.set(at(31))
+    counts = []
+    for dag_id, last in (("two", 2), ("twenty", 20)):
+        daily(scheduler, dag_id)
+        fill(scheduler, 1, last, dag_id)
+        scheduler.beats()
+        with scheduler.database.begin() as connection:
+            backfills.complete_finished(connection, now=scheduler.clock.now())
+        with recorded_statements(scheduler.database) as seen:
+            fill(scheduler, 1, last, dag_id, reprocess_behavior="completed")
+        assert set(scheduler.run_states(dag_id).values()) == {"queued"}
+        counts.append(len(seen))
+    assert counts[0] == counts[1]
 
 
 @pytest.mark.parametrize("reprocess", ["none", "failed", "completed"])

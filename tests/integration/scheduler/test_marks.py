@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.support.scheduling import TestScheduler, a_dag
+from tests.support.statements import recorded_statements
 
 from treadle.document import TaskDocument
 from treadle_metadata import marking
@@ -51,6 +52,34 @@ def test_what_could_not_run_below_runs_when_the_failed_task_is_marked_a_success(
     scheduler.beats()
     assert scheduler.task_states(run_id) == {"a": "success", "b": "success", "c": "success"}
     assert scheduler.run_states("d") == {"r": "success"}
+
+
+def test_marks_of_many_runs_and_attempts_cost_the_same_statements_as_of_few(scheduler: TestScheduler) -> None:
+    for day in range(1, 21):
+        dated(scheduler, day)
+    scheduler.beats(200)
+    counts = []
+    for last in (datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 20, tzinfo=UTC)):
+        with recorded_statements(scheduler.database) as seen:
+            mark(scheduler, "success", task_ids=("b",), end_date=last)
+        counts.append(len(seen))
+    assert set(scheduler.run_states("d").values()) == {"queued"}
+    assert counts[0] == counts[1]
+
+
+def test_the_end_of_all_attempts_of_a_run_is_ordered_in_one_statement(scheduler: TestScheduler) -> None:
+    counts = []
+    for dag_id, number in (("few", 2), ("many", 12)):
+        scheduler.install(a_dag(dag_id, *(TaskDocument(f"t{one}") for one in range(number))))
+        run_id = scheduler.trigger(dag_id)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(scheduler.executor, "queue", lambda _: None)
+            scheduler.beats()
+        with recorded_statements(scheduler.database) as seen, scheduler.database.begin() as connection:
+            marking.mark_run(connection, dag_id, run_id, "failed", now=scheduler.clock.now())
+        assert set(scheduler.task_states(run_id).values()) == {"failed"}
+        counts.append(len(seen))
+    assert counts[0] == counts[1]
 
 
 def test_a_task_marked_failed_reopens_nothing(scheduler: TestScheduler) -> None:
