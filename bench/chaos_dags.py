@@ -26,6 +26,7 @@ WAITING: Final = {
 """How many runs of each DAG are to be under way or waiting: more than may run at a time."""
 
 BACKFILLED: Final = "filled"
+POOLS: Final = {"narrow": 3, "filling": 2}
 TICKING: Final = "ticking.py"
 CHANGING: Final = "changing.py"
 MOST_EXTRA: Final = 3
@@ -154,7 +155,8 @@ with DAG(
     )()
 
 with DAG("filled", schedule="@daily", start_date=datetime(2100, 1, 1), max_active_runs=2, default_args=ARGUMENTS):
-    task(task_id="t")(work)(0.05) >> task(task_id="u")(work)(0.05)
+    # In a pool of its own: in the same one, live work would always come first.
+    task(task_id="t", pool="filling")(work)(0.05) >> task(task_id="u", pool="filling")(work)(0.05)
 """
 
 _CHANGING = """

@@ -93,7 +93,8 @@ class Cluster:
 
     def _install(self) -> None:
         with self.database.begin() as connection:
-            create_pool(connection, "narrow", 3)
+            for name, slots in chaos_dags.POOLS.items():
+                create_pool(connection, name, slots)
         for name, source in chaos_dags.texts(self.signs, self.calls, LEASE_SECONDS).items():
             self.store(name, source)
 
