@@ -20,7 +20,7 @@ SCHEDULE: Final = "schedule"
 PARTITION: Final = "partition"
 """An event cannot be put under a key, or what has gathered for a key cannot be judged."""
 
-# Since when the DAG is warned of the same thing is kept.
+# Who is warned of the same thing already is warned since then.
 _STORE: Final = """
     INSERT INTO dag_warning (dag_id, kind, message, noticed_at)
     SELECT new.dag_id, new.kind, new.message, %(now)s
@@ -28,8 +28,8 @@ _STORE: Final = """
     ORDER BY new.dag_id, new.kind
     ON CONFLICT (dag_id, kind) DO UPDATE
     SET message = excluded.message,
-        noticed_at = CASE WHEN dag_warning.message = excluded.message THEN dag_warning.noticed_at
-                          ELSE excluded.noticed_at END
+        noticed_at = excluded.noticed_at
+    WHERE dag_warning.message <> excluded.message
 """
 
 

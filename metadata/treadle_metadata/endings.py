@@ -44,11 +44,12 @@ def end_runs(
     if not dag_run_ids:
         return set()
     found = tuples(connection, "SELECT id, version_id FROM dag_run WHERE id = ANY(%(ids)s)", {"ids": list(dag_run_ids)})
-    graphs = graphs or GraphCache().get(connection, {row[1] for row in found})
-    of_run = {row[0]: graphs[row[1]] for row in found}
+    # Of a version that cannot be read, no teardown is known: its runs end at once.
+    graphs = graphs or GraphCache().usable(connection, {row[1] for row in found})[0]
+    of_run = {row[0]: graphs[row[1]] for row in found if row[1] in graphs}
     counts = state_counts(connection, [run for run, graph in of_run.items() if _teardowns(graph)], month=month)
     going_on = {run for run, states in counts.items() if must_tear_down(of_run[run], states, state)}
-    over = [run for run in of_run if run not in going_on]
+    over = [row[0] for row in found if row[0] not in going_on]
     stop_tasks(connection, over, TaskState(state.value), month=month, now=now, told=told)
     spared: dict[tuple[str, ...], list[int]] = {}
     for run in sorted(going_on):

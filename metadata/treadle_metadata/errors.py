@@ -3,6 +3,7 @@
 MetadataError
 ├── NotFoundError            a DAG, run, task instance, pool ... that does not exist
 ├── ConflictError            it exists already, or is in a state that forbids the act
+│   └── UnusableVersionError a stored version of a DAG that this Treadle cannot read
 ├── InvalidRequestError      an argument that cannot be used
 └── LimitError               something is larger than the installation allows
 """
@@ -34,6 +35,16 @@ class NotFoundError(MetadataError, LookupError):
 
 class ConflictError(MetadataError):
     """What was named exists already or is in a state that forbids the act."""
+
+
+class UnusableVersionError(ConflictError):
+    """A stored version of a DAG cannot be compiled: a newer Treadle stored it, or somebody changed it by hand."""
+
+    def __init__(self, dag_id: str, version_id: int, error: Exception) -> None:
+        super().__init__(
+            f"a version of DAG {shown(dag_id)} (id {version_id}) cannot be read by this Treadle "
+            f"({type(error).__name__}: {shown(error)}); run the release that stored it, or end what is of this version"
+        )
 
 
 class InvalidRequestError(MetadataError, ValueError):

@@ -75,7 +75,7 @@ _STARTABLE: Final = """
             ) AS first
         ) AS run WHERE room.backwards
     )
-    SELECT id, version_id, month, run_after, clear_number > 0 OR started_at IS NOT NULL AS has_instances
+    SELECT id, dag_id, run_id, version_id, month, run_after, clear_number > 0 OR started_at IS NOT NULL AS has_instances
     FROM startable ORDER BY place, run_after, id LIMIT %(most)s
 """
 

@@ -16,6 +16,7 @@ from treadle.timetables.base import DagRunInfo, DataInterval
 from treadle.timetables.factory import from_document
 from treadle.timetables.planning import GRACE, Plan, Situation
 from treadle_metadata.deciding.graph import Graph
+from treadle_metadata.errors import UnusableVersionError
 from treadle_metadata.schedules import planned
 from treadle_metadata.settings import Settings
 
@@ -50,9 +51,7 @@ class Look:
     @property
     def situation(self) -> Situation:
         """Return what the plan depends on."""
-        row, last = self.row, None
-        if row["last_interval_start"] is not None:
-            last = DataInterval(row["last_interval_start"], row["last_interval_end"])
+        row, last = self.row, _last_interval(self.row)
         skips = self.is_full and self.graph.document.overlap == "skip"
         return Situation(self.now, last, row["resumed_at"], row["held_since"], skips)
 
@@ -109,6 +108,17 @@ def outcome_of_failure(look: Look, error: Exception) -> Outcome:
     then = "It is asked again in a minute" if look.is_custom else "It makes no run until it is changed"
     message = f"The schedule gives no next run: {error if look.is_custom else repr(error)} {then}."
     return Outcome(dag_id, planned(dag_id, last=last, following=None, look_at=again), warning=message)
+
+
+def outcome_of_unusable(row: Mapping[str, Any], error: UnusableVersionError, now: datetime) -> Outcome:
+    """Return what comes of a DAG whose newest version cannot be read: it is looked at again, as another release may."""
+    plan = planned(row["dag_id"], last=_last_interval(row), following=None, look_at=now + ASK_AGAIN)
+    return Outcome(row["dag_id"], plan, warning=f"The schedule gives no next run: {error}.")
+
+
+def _last_interval(row: Mapping[str, Any]) -> DataInterval | None:
+    start, end = row["last_interval_start"], row["last_interval_end"]
+    return None if start is None else DataInterval(start, end)
 
 
 def scheduled_run(graph: Graph, info: DagRunInfo) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from treadle import document as documents
 from treadle.document import DagDocument, TaskDocument
 from treadle_metadata.deciding.joints import Links, MappedGroup, links_of, mapped_groups
 from treadle_metadata.deciding.scopes import Scopes, scopes_of
+from treadle_metadata.errors import UnusableVersionError
 from treadle_metadata.statements import rows
 
 _INT32: Final = 2**31 - 1
@@ -133,31 +134,53 @@ def _sum_of(bits: int, tasks: Sequence[TaskDocument]) -> int:
 
 
 class GraphCache:
-    """Compiled graphs by version id; the least recently used go when there are too many."""
+    """Compiled graphs by version id; the least recently used go when there are too many.
+
+    A version that cannot be compiled is remembered as well, so that it is not tried again and again.
+    """
 
     def __init__(self, most: int = 1000) -> None:
         self._most = most
-        self._graphs: OrderedDict[int, Graph] = OrderedDict()
+        self._graphs: OrderedDict[int, Graph | UnusableVersionError] = OrderedDict()
 
     def get(self, connection: Connection, version_ids: Iterable[int]) -> dict[int, Graph]:
-        """Return the graphs of these versions, reading the missing ones in one statement."""
+        """Return the graphs of these versions, reading the missing ones in one statement.
+
+        Raises:
+            UnusableVersionError: one of them cannot be compiled.
+        """
+        found, unusable = self.usable(connection, version_ids)
+        for error in unusable.values():
+            raise error.with_traceback(None)
+        return found
+
+    def usable(
+        self, connection: Connection, version_ids: Iterable[int]
+    ) -> tuple[dict[int, Graph], dict[int, UnusableVersionError]]:
+        """Return the graphs of those of these versions that can be compiled, and why the others cannot."""
         wanted = set(version_ids)
         missing = [one for one in wanted if one not in self._graphs]
         for row in self._read(connection, missing) if missing else ():
-            self._graphs[row["id"]] = compile_graph(
-                documents.loads(row["document"]), version_id=row["id"], version_hash=row["hash"]
-            )
+            self._graphs[row["id"]] = _compiled(row)
         found = {one: self._graphs[one] for one in wanted}
         for one in wanted:
             self._graphs.move_to_end(one)
         while len(self._graphs) > max(self._most, len(wanted)):
             self._graphs.popitem(last=False)
-        return found
+        graphs = {number: one for number, one in found.items() if isinstance(one, Graph)}
+        return graphs, {number: one for number, one in found.items() if not isinstance(one, Graph)}
 
     @staticmethod
     def _read(connection: Connection, version_ids: Sequence[int]) -> Sequence[Any]:
         return rows(
             connection,
-            "SELECT id, document, hash FROM dag_version WHERE id = ANY(%(ids)s)",
+            "SELECT id, dag_id, document, hash FROM dag_version WHERE id = ANY(%(ids)s)",
             {"ids": list(version_ids)},
         )
+
+
+def _compiled(row: Mapping[str, Any]) -> Graph | UnusableVersionError:
+    try:
+        return compile_graph(documents.loads(row["document"]), version_id=row["id"], version_hash=row["hash"])
+    except Exception as error:
+        return UnusableVersionError(row["dag_id"], row["id"], error)

@@ -62,6 +62,7 @@ def _beat(context: Context, way: Any) -> Done:
         return context.database.run(act)
     except BaseException:
         context.memory.forget(touched)
+        context.quarantine.doubt()
         raise
 
 
@@ -72,8 +73,7 @@ def _together(
     ended = 0
     for month, batch in groupby(sorted(woken, key=itemgetter("month")), key=itemgetter("month")):
         ended += advance(connection, context, list(batch), changed, month=month, now=now)
-    for run in woken:
-        context.quarantine.release(connection, run)
+    context.quarantine.release(connection, woken)
     return ended
 
 
@@ -86,7 +86,7 @@ def _one_by_one(
         try:
             with connection.begin_nested():
                 ended += advance(connection, context, [run], changed, month=run["month"], now=now)
-                context.quarantine.release(connection, run)
+                context.quarantine.release(connection, [run])
         except (InternalError, OperationalError):
             raise
         except Exception as error:

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from treadle.asset_conditions import is_met
 from treadle.document import ScheduleDocument
-from treadle_metadata import claims
+from treadle_metadata import claims, dag_warnings
 from treadle_metadata.assets import gathering
 from treadle_metadata.identifiers import month_of
 from treadle_metadata.planning import runs_under_way
@@ -62,8 +62,12 @@ def _met(
     connection: Connection, context: Context, versions: Mapping[str, int], now: datetime
 ) -> Iterator[tuple[str, str | None]]:
     """Yield each DAG of which a run is to be made, with the run's partition key, if it has one."""
-    graphs = context.graphs.get(connection, list(versions.values()))
-    schedules = {dag_id: graphs[version_id].document.schedule for dag_id, version_id in versions.items()}
+    graphs, unusable = context.graphs.usable(connection, list(versions.values()))
+    told = {dag_id: f"It makes no run: {unusable[one]}." for dag_id, one in versions.items() if one in unusable}
+    dag_warnings.warn(connection, dag_warnings.SCHEDULE, told, now=now)
+    schedules = {
+        dag_id: graphs[version_id].document.schedule for dag_id, version_id in versions.items() if version_id in graphs
+    }
     plain = {dag_id: one for dag_id, one in schedules.items() if not one.partitions}
     keyed = {dag_id: one for dag_id, one in schedules.items() if one.partitions}
     if plain:

@@ -22,7 +22,14 @@ from treadle_metadata.planning import any_held_back, next_due, release_run_limit
 from treadle_metadata.transitions import runs
 from treadle_scheduler.calendar import next_plan
 from treadle_scheduler.context import Context, Done
-from treadle_scheduler.scheduling import Look, Outcome, limit_of_timetable, outcome_of, outcome_of_failure
+from treadle_scheduler.scheduling import (
+    Look,
+    Outcome,
+    limit_of_timetable,
+    outcome_of,
+    outcome_of_failure,
+    outcome_of_unusable,
+)
 
 log = logging.getLogger(__name__)
 
@@ -38,9 +45,14 @@ def create_runs(context: Context) -> Done:
         due = claims.claim_due_dags(connection, now=now, most=BATCH, apart=context.custom.asked())
         if not due:
             return Done(0, _next_look(connection, context, now))
-        graphs = context.graphs.get(connection, [dag["version_id"] for dag in due])
+        graphs, unusable = context.graphs.usable(connection, [dag["version_id"] for dag in due])
         busy = runs_under_way(connection, [dag["dag_id"] for dag in due], now=now)
-        looked = [_outcome(context, dag, graphs[dag["version_id"]], busy.get(dag["dag_id"], 0), now) for dag in due]
+        looked = [
+            _outcome(context, dag, graphs[dag["version_id"]], busy.get(dag["dag_id"], 0), now)
+            if dag["version_id"] in graphs
+            else outcome_of_unusable(dag, unusable[dag["version_id"]], now)
+            for dag in due
+        ]
         outcomes = [one for one in looked if one is not None]
         made = _write(connection, context, outcomes, now)
         _warn(connection, outcomes, {dag["dag_id"] for dag in due if dag["is_warned"]}, now)

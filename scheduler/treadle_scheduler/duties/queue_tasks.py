@@ -48,9 +48,11 @@ def queue_tasks(context: Context) -> Done:
         if not claims.try_admission_lock(connection):
             return Done(0, now + HELD_ELSEWHERE)
         load, limits, since = admission.held(connection, context.settings)
+        context.under_way = load.total
         if load.total >= limits.parallelism:
             return Done()
         chosen = _choose(connection, context, load, limits, since)
+        context.under_way = load.total
         for month, batch in groupby(sorted(chosen, key=itemgetter("month")), key=itemgetter("month")):
             handed.extend(_queue(connection, context, list(batch), month, now))
         return Done(len(handed))
@@ -76,13 +78,15 @@ def _choose(connection: Connection, context: Context, load: Load, limits: Limits
             break
         admission.add_engaged(connection, load, {row["dag_id"] for row in picks} - known, since=since)
         known |= {row["dag_id"] for row in picks}
-        rows = {row["id"]: row for row in picks}
-        graphs = context.graphs.get(connection, {row["version_id"] for row in picks})
-        order = [_candidate(row, graphs[row["version_id"]], context) for row in picks]
+        graphs, unusable = context.graphs.usable(connection, {row["version_id"] for row in picks})
+        # Runs of a version that cannot be read are set aside when they are advanced (``quarantine``).
+        full.runs |= {row["dag_run_id"] for row in picks if row["version_id"] in unusable}
+        rows = {row["id"]: row for row in picks if row["version_id"] in graphs}
+        order = [_candidate(row, graphs[row["version_id"]], context) for row in rows.values()]
         admitted, refused = admit(order, load, limits, context.turns)
         _flag_impossible(connection, rows, refused)
         chosen |= {one.id: rows[one.id] for one in admitted}
-        if not refused or load.total >= limits.parallelism:
+        if not (refused or unusable) or load.total >= limits.parallelism:
             break
         _note_full(full, order, refused, load)
     return list(chosen.values())

@@ -3,7 +3,8 @@
 The DAG's row is locked before its running runs are counted, so that two schedulers never start one run too many
 (cases A17, A18). Runs start in order of their time, then of their creation; DAGs take turns (cases A21, B7). Where
 tasks wait for the run before, runs start in the order of their logical dates, and a running run that can only wait
-gives its place to the one that it waits for: else both would wait for each other for ever.
+gives its place to the one that it waits for: else both would wait for each other for ever. A run of a version that
+cannot be read stays queued, and holds up no other DAG.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from treadle_scheduler.time_limits import time_limit
 
 BATCH: Final = 100
 
+Row = Mapping[str, Any]
+
 
 def start_runs(context: Context) -> Done:
     """Start what may start, and wake it."""
@@ -39,9 +42,11 @@ def start_runs(context: Context) -> Done:
         if in_order:
             _make_way(connection, {dag_id: limits[dag_id] for dag_id in in_order})
         startable = startable_runs(connection, limits, in_order, now=now, most=BATCH) if limits else []
-        if startable:
-            _start(connection, context, startable, now)
-        return Done(len(startable), next_queued_run_due(connection, now=now), again=len(startable) == BATCH)
+        sound = _sound(connection, context, startable, now)
+        if sound:
+            _start(connection, context, sound, now)
+        again = bool(sound) and len(startable) == BATCH
+        return Done(len(sound), next_queued_run_due(connection, now=now), again=again)
 
     return context.database.run(act)
 
@@ -55,7 +60,15 @@ def _make_way(connection: Connection, limits: Mapping[str, int]) -> None:
         runs.stand_back(connection, [run for run in runs_in_the_way(connection, limits) if run in locked])
 
 
-def _start(connection: Connection, context: Context, startable: Sequence[Mapping[str, Any]], now: datetime) -> None:
+def _sound(connection: Connection, context: Context, startable: Sequence[Row], now: datetime) -> list[Row]:
+    """Return the runs whose version can be read; the DAGs of the others, which stay queued, are warned."""
+    _, unusable = context.graphs.usable(connection, {run["version_id"] for run in startable})
+    held = [(run, unusable[run["version_id"]]) for run in startable if run["version_id"] in unusable]
+    context.quarantine.hold(connection, held, now=now)
+    return [run for run in startable if run["version_id"] not in unusable]
+
+
+def _start(connection: Connection, context: Context, startable: Sequence[Row], now: datetime) -> None:
     started = runs.start(connection, claims.claim_queued_runs(connection, [run["id"] for run in startable]), now=now)
     graphs = context.graphs.get(connection, {run["version_id"] for run in startable})
     by_month = sorted((run for run in startable if run["id"] in started), key=itemgetter("month"))
@@ -70,7 +83,7 @@ def _start(connection: Connection, context: Context, startable: Sequence[Mapping
 
 
 def _make_instances(
-    connection: Connection, batch: Sequence[Mapping[str, Any]], graphs: Mapping[int, Graph], month: date, now: datetime
+    connection: Connection, batch: Sequence[Row], graphs: Mapping[int, Graph], month: date, now: datetime
 ) -> None:
     if month != month_of(now):
         # A run that waited for a scheduler over the turn of months may belong to one that nobody made ahead.

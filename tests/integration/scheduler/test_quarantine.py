@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.support.scheduling import TestScheduler, a_dag
+from tests.support.versions import add_version
 
 from treadle.document import TaskDocument
 from treadle_metadata import processes
@@ -90,3 +91,34 @@ def test_a_run_that_fails_again_and_again_is_tried_ever_more_seldom(
         waits.append(round((row["due_at"] - clock.now()).total_seconds()))
         clock.set(row["due_at"])
     assert waits == [5, 10, 20, 40, 80, 160, 300, 300]
+
+
+def test_the_next_scheduler_takes_back_what_was_told_by_one_that_died(
+    scheduler: TestScheduler, database: Database, settings: Settings, clock: ManualClock
+) -> None:
+    scheduler.install(a_dag("poisoned", TaskDocument("a"), TaskDocument("b", upstream=("a",))))
+    set_rule(scheduler, "poisoned", POISON)
+    run = scheduler.trigger("poisoned")
+    scheduler.beats()
+    assert len(warnings(scheduler)) == 1
+    following = TestScheduler(database, settings, clock)
+    set_rule(following, "poisoned", "all_success")
+    clock.advance(timedelta(minutes=10))
+    following.beats()
+    assert following.run_states("poisoned") == {run: "success"}
+    assert warnings(following) == []
+
+
+def test_a_run_that_goes_well_takes_nothing_back_that_was_told_of_another(scheduler: TestScheduler) -> None:
+    scheduler.install(a_dag("d", TaskDocument("a"), TaskDocument("b", upstream=("a",))))
+    set_rule(scheduler, "d", POISON)
+    poisoned = scheduler.trigger("d")
+    scheduler.beats()
+    with scheduler.database.begin() as connection:
+        good = a_dag("d", TaskDocument("a"))
+        add_version(connection, good, now=scheduler.clock.now())
+    run = scheduler.trigger("d")
+    scheduler.beats()
+    assert scheduler.run_states("d") == {poisoned: "running", run: "success"}
+    (warning,) = warnings(scheduler)
+    assert poisoned in warning["message"]
