@@ -341,6 +341,20 @@ def test_clearing_shows_first_and_then_clears_the_same(admin: Client, weather: s
     assert admin.post(url, json={"only_running": True}).status_code == 422
 
 
+def test_a_clear_that_is_to_spare_what_runs_changes_nothing_at_all_if_something_does(
+    admin: Client, weather: str, database: Database, clock: ManualClock
+) -> None:
+    admin.patch(f"{INSTANCES}/clean", json={"new_state": "success"})
+    with database.begin() as connection:
+        add_try(connection, "weather", "first", "fetch", "x.jsonl", now=clock.now())
+    body = {"dag_run_id": "first", "only_failed": False, "prevent_running_task": True}
+    for dry_run in (True, False):
+        answer = admin.post(f"{weather}/clearTaskInstances", json=body | {"dry_run": dry_run})
+        assert (answer.status_code, "task 'fetch' of run 'first' is running" in answer.text) == (409, True)
+    assert {one["state"] for one in admin.json(INSTANCES)["task_instances"]} == {"running", "success"}
+    assert admin.post(f"{weather}/clearTaskInstances", json=body | {"task_ids": ["clean"]}).json()["total_entries"] == 3
+
+
 def test_clearing_a_run_reopens_it(admin: Client, weather: str) -> None:
     admin.patch(FIRST, json={"state": "failed"})
     assert admin.post(f"{FIRST}/clear", json={}).json()["total_entries"] == 4

@@ -7,13 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from treadle.assets import LONGEST_PARTITION_KEY
 from treadle_metadata import audit
 from treadle_metadata.assets.by_hand import emit_by_hand, materialize
-from treadle_metadata.notes import checked_note
 from treadle_metadata.queries import assets as queries
 from treadle_metadata.queries.conditions import Between
 from treadle_metadata.queries.runs import with_names
-from treadle_metadata.runs import checked_interval
 from treadle_webserver.authorize import ActorOf
 from treadle_webserver.parameters import MapIndexQuery, Moment, PageQuery, RowId, StrictBody, Text, Texts, totals
 from treadle_webserver.retrying import RetriedRoute
@@ -74,7 +73,7 @@ class EventBody(StrictBody):
 
     asset_id: int = Field(ge=0, le=2**63 - 1)
     extra: dict[str, Any] = {}
-    partition_key: str | None = Field(None, max_length=250)
+    partition_key: str | None = Field(None, max_length=LONGEST_PARTITION_KEY)
 
 
 @router.get("")
@@ -152,25 +151,10 @@ def get_asset(asset_id: RowId, service: ServiceOf) -> AssetShape:
 @router.post("/{asset_id}/materialize")
 def materialize_asset(asset_id: RowId, actor: ActorOf, service: ServiceOf, body: TriggerBody | None = None) -> RunShape:
     """Make a run of the one DAG that updates this asset."""
-    given = body or TriggerBody.model_validate({})
-    now = service.now()
+    arguments = (body or TriggerBody.model_validate({})).arguments(service, actor)
     with service.database.begin() as connection:
         asset = queries.get_asset(connection, asset_id)
-        made = materialize(
-            connection,
-            asset,
-            run_id=given.dag_run_id,
-            logical_date=given.logical_date,
-            data_interval=checked_interval(given.data_interval_start, given.data_interval_end),
-            run_after=given.run_after,
-            conf=given.conf,
-            note=checked_note(given.note),
-            partition_key=given.partition_key,
-            triggered_by="rest_api",
-            user=actor.username,
-            cron_style=service.settings.cron_style,
-            now=now,
-        )
+        made = materialize(connection, asset, **arguments)
         audit.record(
             connection,
             actor=actor.username,
@@ -178,6 +162,6 @@ def materialize_asset(asset_id: RowId, actor: ActorOf, service: ServiceOf, body:
             dag_id=made["dag_id"],
             run_id=made["run_id"],
             detail={"asset": asset["name"]},
-            now=now,
+            now=arguments["now"],
         )
         return run_shape(with_names(connection, made))

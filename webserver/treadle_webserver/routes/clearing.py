@@ -71,9 +71,15 @@ def post_clear_task_instances(dag_id: DagId, body: ClearBody, actor: ActorOf, se
     with service.database.begin() as connection:
         if body.dag_run_id is not None:
             get_run(connection, dag_id, body.dag_run_id)
-        if body.prevent_running_task:
-            _refuse_running(clear(connection, _selection(dag_id, body), dry_run=True, now=service.now()))
-        return _clear(connection, service, actor, _selection(dag_id, body), body, event="clear_task_instances")
+        return _clear(
+            connection,
+            service,
+            actor,
+            _selection(dag_id, body),
+            body,
+            event="clear_task_instances",
+            spares_running=body.prevent_running_task,
+        )
 
 
 @router.post("/dagRuns/{dag_run_id}/clear")
@@ -128,6 +134,7 @@ def _clear(
     body: ClearBody | ClearRunBody,
     *,
     event: str,
+    spares_running: bool = False,
 ) -> ClearedShape:
     now = service.now()
     done = clear(
@@ -138,6 +145,9 @@ def _clear(
         dry_run=body.dry_run,
         now=now,
     )
+    if spares_running:
+        # Asked of what was cleared, not beforehand: a task may start at this moment. The refusal takes it all back.
+        _refuse_running(done)
     changes = done.changes
     if done and not body.dry_run:
         audit.record(

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import AwareDatetime, Field
 
+from treadle.assets import LONGEST_PARTITION_KEY
 from treadle_metadata import audit
 from treadle_metadata.deletion import delete_run
 from treadle_metadata.marking import mark_run
@@ -14,7 +15,7 @@ from treadle_metadata.notes import checked_note, set_run_note
 from treadle_metadata.queries import runs as queries
 from treadle_metadata.queries.dags import get_dag
 from treadle_metadata.runs import checked_interval, trigger_run
-from treadle_webserver.authorize import ActorOf
+from treadle_webserver.authorize import Actor, ActorOf
 from treadle_webserver.parameters import (
     DagId,
     Numbers,
@@ -28,7 +29,7 @@ from treadle_webserver.parameters import (
     one_or_all,
 )
 from treadle_webserver.retrying import RetriedRoute
-from treadle_webserver.service import ServiceOf
+from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.runs import RunListShape, RunShape, run_shape
 
 router = APIRouter(prefix="/api/v2/dags/{dag_id}/dagRuns", tags=["DagRun"], route_class=RetriedRoute)
@@ -79,7 +80,27 @@ class TriggerBody(StrictBody):
     run_after: AwareDatetime | None = None
     conf: dict[str, Any] | None = None
     note: Note = None
-    partition_key: str | None = Field(None, max_length=250)
+    partition_key: str | None = Field(None, max_length=LONGEST_PARTITION_KEY)
+
+    def arguments(self, service: Service, actor: Actor) -> dict[str, Any]:
+        """Return what ``runs.trigger_run`` takes besides the DAG, of this body and of who asks.
+
+        Raises:
+            InvalidRequestError: the data interval or the note cannot be used.
+        """
+        return {
+            "run_id": self.dag_run_id,
+            "logical_date": self.logical_date,
+            "data_interval": checked_interval(self.data_interval_start, self.data_interval_end),
+            "run_after": self.run_after,
+            "conf": self.conf,
+            "note": checked_note(self.note),
+            "partition_key": self.partition_key,
+            "triggered_by": "rest_api",
+            "user": actor.username,
+            "cron_style": service.settings.cron_style,
+            "now": service.now(),
+        }
 
 
 class RunPatch(StrictBody):
@@ -105,23 +126,9 @@ def get_dag_runs(dag_id: DagId, query: Annotated[RunQuery, Query()], service: Se
 @router.post("")
 def trigger_dag_run(dag_id: DagId, body: TriggerBody, actor: ActorOf, service: ServiceOf) -> RunShape:
     """Make a run of a DAG."""
-    now = service.now()
+    arguments = body.arguments(service, actor)
     with service.database.begin() as connection:
-        made = trigger_run(
-            connection,
-            dag_id,
-            run_id=body.dag_run_id,
-            logical_date=body.logical_date,
-            data_interval=checked_interval(body.data_interval_start, body.data_interval_end),
-            run_after=body.run_after,
-            conf=body.conf,
-            note=checked_note(body.note),
-            partition_key=body.partition_key,
-            triggered_by="rest_api",
-            user=actor.username,
-            cron_style=service.settings.cron_style,
-            now=now,
-        )
+        made = trigger_run(connection, dag_id, **arguments)
         detail = {"conf": body.conf} if body.conf else None
         audit.record(
             connection,
@@ -130,7 +137,7 @@ def trigger_dag_run(dag_id: DagId, body: TriggerBody, actor: ActorOf, service: S
             dag_id=dag_id,
             run_id=made["run_id"],
             detail=detail,
-            now=now,
+            now=arguments["now"],
         )
         return run_shape(queries.with_names(connection, made))
 
