@@ -95,6 +95,7 @@ TASK_ARGUMENTS: Final[Mapping[str, str]] = {
 CONTEXT: Final[Mapping[str, str]] = {
     "dag": "the DAG",
     "task": "the task",
+    "transaction": "in `@task.transaction` functions: the psycopg connection whose transaction is open",
     "ti": "the task instance: `xcom_push`, `xcom_pull`, `try_number`, `map_index` ...",
     "task_instance": "the same as `ti`",
     "dag_run": "the run: `run_id`, `run_type`, `conf`, `logical_date`, `run_after` ...",

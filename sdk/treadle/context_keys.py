@@ -36,6 +36,7 @@ CONTEXT_KEYS: Final = frozenset(
         "templates_dict",
         "test_mode",
         "ti",
+        "transaction",
         "triggering_asset_events",
         "try_number",
         "ts",

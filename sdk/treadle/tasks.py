@@ -222,6 +222,17 @@ class TaskDecorators:
         """
         return self._decorate(_branches().ShortCircuitDecoratedOperator, function, arguments)
 
+    def transaction(self, *, conn_id: str, **arguments: Any) -> Callable[[Callable[..., Any]], TaskFunction]:
+        """Make each call of the decorated function a task whose database writes commit exactly once.
+
+        The function has a parameter ``transaction``, a psycopg connection to the PostgreSQL of ``conn_id``. Its writes
+        commit together with what the task hands on; a later attempt hands on the same. See
+        ``treadle.operators.transaction``.
+        """
+        kind = importlib.import_module("treadle.operators.transaction").TransactionDecoratedOperator
+        given = {**arguments, "conn_id": conn_id}
+        return lambda function: self._decorate(kind, function, given)
+
     @overload
     def step(self, function: Callable[P, R], /) -> Callable[P, R]: ...
     @overload

@@ -7,11 +7,13 @@ goes on. A crash between a step's effect and its record repeats that one step, w
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from treadle.durable.keys import idempotency_key
 from treadle.durable.plan import code_version
-from treadle.errors import StepPlanChangedError, StepSuspended
+from treadle.errors import StepError, StepPlanChangedError, StepSuspended
 from treadle.runtime import current
 from treadle.runtime.supervisor import Supervisor
 
@@ -29,6 +31,7 @@ class Journal:
         if found["plan"] != plan:
             raise StepPlanChangedError(f"task {ti.task_id!r} of run {ti.run_id!r}", found["plan"], plan)
         self._id: str = found["id"]
+        self._held: list[dict[str, str]] | None = None
         self._recorded: dict[tuple[str, str], str | None] = {
             (one["name"], one["inputs"]): one["value"] for one in found["steps"]
         }
@@ -46,13 +49,31 @@ class Journal:
 
     def record(self, name: str, inputs: str, text: str) -> str:
         """Record the text of a step for good; return what is recorded: another's, if that was first."""
+        if self._held is not None:
+            self._held.append({"name": name, "inputs": inputs, "value": text})
+            self._recorded[name, inputs] = text
+            return text
         there = self._supervisor.record_step(self._of, {"name": name, "inputs": inputs, "value": text})
         value = text if there is None else there
         self._recorded[name, inputs] = value
         return value
 
+    @contextmanager
+    def held(self) -> Iterator[list[dict[str, str]]]:
+        """Keep what is recorded meanwhile in the list that is given: it is to commit with a transaction, or not."""
+        before, self._held = dict(self._recorded), []
+        try:
+            yield self._held
+        except BaseException:
+            self._recorded = before
+            raise
+        finally:
+            self._held = None
+
     def wait(self, kind: str, name: str, inputs: str, seconds: float) -> dict[str, Any]:
         """Begin a wait, or look at the one that is under way."""
+        if self._held is not None:
+            raise StepError(f"step {name!r} cannot wait within a transaction: its locks would wait with it")
         asked = {"kind": kind, "name": name, "inputs": inputs, "seconds": seconds}
         return self._supervisor.wait_for_step(self._of, asked)
 

@@ -140,6 +140,7 @@ class OutletEvents(Mapping[NamedAsset, OutletEvent]):
     def __init__(self, outlets: Sequence[NamedAsset], partition_key: str | None) -> None:
         self._events = {one.key: OutletEvent(one) for one in outlets}
         self._partition_key = partition_key
+        self._replayed: list[dict[str, Any]] | None = None
 
     def __getitem__(self, outlet: NamedAsset) -> OutletEvent:
         found = self._events.get(_key_of(outlet))
@@ -160,8 +161,14 @@ class OutletEvents(Mapping[NamedAsset, OutletEvent]):
         else:
             self[metadata.asset].extra.update(metadata.extra)
 
+    def replay(self, events: list[dict[str, Any]]) -> None:
+        """Let the events be these, which an attempt before this one has committed."""
+        self._replayed = events
+
     def reported(self) -> list[dict[str, Any]]:
         """Return all events of a successful attempt (``AttemptResult.asset_events``)."""
+        if self._replayed is not None:
+            return self._replayed
         return [event for one in self._events.values() for event in one.reported(self._partition_key)]
 
 

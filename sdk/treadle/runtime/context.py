@@ -150,7 +150,9 @@ KEYS_ALWAYS_THERE: Final = frozenset({"ti", "task_instance", "dag_run"})
 
 def context_keys() -> frozenset[str]:
     """Return every key that a context can have without user code adding it."""
-    return KEYS_ALWAYS_THERE | _MAKERS.keys() | _DATED_MAKERS.keys() | {"exception", "reason", "deadline"}
+    return (
+        KEYS_ALWAYS_THERE | _MAKERS.keys() | _DATED_MAKERS.keys() | {"exception", "reason", "deadline", "transaction"}
+    )
 
 
 def _params(facts: Facts) -> dict[str, Any]:

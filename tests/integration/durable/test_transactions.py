@@ -1,0 +1,102 @@
+"""``@task.transaction``: what a task writes and what it hands on commit together, once, whenever the task dies."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.durable import charges, running, state
+from tests.support.targets import target
+from tests.support.waiting import wait_until
+
+from treadle import DAG, step, task
+from treadle.errors import NotInTaskError
+from treadle_metadata.connection import Database
+from treadle_metadata.settings import Settings
+
+SOURCE = """
+from treadle import Asset
+
+@task.step
+def effect(number):
+    note(f"effect {{number}}")
+
+with DAG("one"):
+    @task.transaction(conn_id="target", retries=5, retry_delay=0, outlets=[Asset("table")])
+    def pay(number, transaction, ti=None, outlet_events=None):
+        effect(1)
+        transaction.execute("INSERT INTO written VALUES (%s)", (number,))
+        {middle}
+        ti.xcom_push("more", {{"rows": 1}})
+        outlet_events[Asset("table")].extra["rows"] = 1
+        return ("wrote", number)
+    pay(7)
+"""
+
+# Dies once before the commit, once right after it, as it logs what the function returned.
+DIES = """
+if ti.try_number == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if ti.try_number == 2:
+            type(ti.task.log).info = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_row_is_written_once_and_its_result_handed_on_whenever_the_task_dies(
+    own_database: Database, settings: Settings
+) -> None:
+    """Killed before the commit, and again between the commit and the report of it."""
+    with (
+        target(own_database, settings) as owner,
+        running(own_database, settings, SOURCE.format(middle=DIES.strip())) as one,
+    ):
+        wait_until(one.is_over, 30)
+        assert state(one) == "success"
+        assert owner.execute("SELECT number FROM written").fetchall() == [(7,)]
+        outcomes = one.select("SELECT outcome, signal FROM task_attempt ORDER BY try_number")
+        assert [(row["outcome"], row["signal"]) for row in outcomes] == [
+            ("failed", 9),
+            ("failed", 9),
+            ("success", None),
+        ]
+        pushed = {row["key"]: row["value"] for row in one.select("SELECT key, value FROM xcom")}
+        assert pushed == {"return_value": '{"$type":"tuple","$value":["wrote",7]}', "more": '{"rows":1}'}
+        events = one.select("SELECT extra FROM asset_event")
+        assert [row["extra"] for row in events] == [{"rows": 1}]
+        # A step's record commits with the transaction or not at all: the first attempt's was rolled back.
+        assert charges(settings) == [["effect", "1"], ["effect", "1"]]
+        assert one.select("SELECT FROM durable_step") == []
+        assert owner.execute("SELECT count(*) FROM treadle_inbox").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("middle", "message"),
+    [
+        ("raise ValueError('no')", "no"),
+        ("transaction.commit()", "Explicit commit"),
+        ("step.sleep('x', 1)", "cannot wait within a transaction"),
+        ("transaction.execute('SELECT * FROM public.dag_run')", "permission denied"),
+    ],
+)
+def test_what_fails_within_a_transaction_leaves_nothing(
+    own_database: Database, settings: Settings, middle: str, message: str
+) -> None:
+    source = SOURCE.format(middle=middle)
+    with target(own_database, settings) as owner, running(own_database, settings, source, retries=0) as one:
+        wait_until(one.is_over, 30)
+        error = one.select("SELECT error FROM task_attempt")[0]["error"]
+        assert message in error["message"]
+        assert owner.execute("SELECT number FROM written").fetchall() == []
+        assert owner.execute("SELECT FROM treadle_inbox").fetchall() == []
+
+
+def test_a_connection_of_another_type_is_refused_with_its_name() -> None:
+    with DAG("one") as dag:
+
+        @task.transaction(conn_id="lake")
+        def write(transaction: object) -> None:
+            del transaction
+
+        write()
+    result = dag.test(connections={"lake": "s3://bucket"})
+    assert "needs a connection of type postgres, this one is of type s3" in result.tasks[0].message
+    with pytest.raises(NotInTaskError):
+        _ = step.idempotency_key
