@@ -204,7 +204,11 @@ class SingleAttempt:
 
     def finished(self, runner: Runner, attempt: Attempt, message: Message) -> None:
         """The child reported its result."""
-        self._finish(report_of_child(attempt.workload, self._place(runner.pid, message), message))
+        report = report_of_child(attempt.workload, self._place(runner.pid, message), message)
+        if report["error"] is not None and report["error"]["kind"] == "terminated" and attempt.reason:
+            # The child knows only that it was sent a signal.
+            report["error"]["message"] += f": {attempt.reason}"
+        self._finish(report)
 
     def ended(self, runner: Runner, attempt: Attempt | None, end: Exit) -> None:
         """The child is gone; with ``attempt``, without having reported."""

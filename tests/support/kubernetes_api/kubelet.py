@@ -38,6 +38,9 @@ class Kubelet:
         self.bad_images = {"missing:1"}
         self.running: dict[str, Running] = {}
         self.logs: dict[str, bytes] = {}
+        self.hold = asyncio.Event()
+        """While it is set, pods stay pending: no node has room."""
+        self.released = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def added(self, pod: Json) -> None:
@@ -67,6 +70,8 @@ class Kubelet:
             message = f'Back-off pulling image "{container["image"]}"'
             self._waiting(name, uid, container, "ImagePullBackOff", message)
             return
+        if self.hold.is_set():
+            await self.released.wait()
         if self.pretends:
             state = {"running": {"startedAt": now_text()}}
             self._status(name, uid, phase="Running", containerStatuses=[{"name": container["name"], "state": state}])

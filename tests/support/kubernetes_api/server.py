@@ -94,6 +94,14 @@ class KubernetesApi:
         """Kill a pod's process; ``reason`` is what the cluster says of it, such as ``OOMKilled``."""
         self.call(lambda: self.kubelet.kill(name, reason))
 
+    def hold(self) -> None:
+        """Let no pod start, until ``release``."""
+        self.call(self.kubelet.hold.set)
+
+    def release(self) -> None:
+        """Let the pods start that are held back."""
+        self.call(self.kubelet.released.set)
+
     def drop_connections(self) -> None:
         """Break every connection, as a server that restarts does."""
 
@@ -176,8 +184,10 @@ class KubernetesApi:
     def _admit(self, pod: Json, name: str) -> None:
         if not pod["spec"]["containers"][0].get("image"):
             raise Refused(422, "Invalid", f'Pod "{name}" is invalid: spec.containers[0].image: Required value')
+        if self.quota_pods is None:
+            return
         held = [one for one in self.store.objects["pods"].values() if one["status"]["phase"] in ("Pending", "Running")]
-        if self.quota_pods is not None and len(held) >= self.quota_pods:
+        if len(held) >= self.quota_pods:
             message = f'pods "{name}" is forbidden: exceeded quota: pods, requested: pods=1, used: pods={len(held)}, '
             raise Refused(403, "Forbidden", message + f"limited: pods={self.quota_pods}")
 
