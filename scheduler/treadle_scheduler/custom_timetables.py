@@ -11,10 +11,10 @@ import logging
 import threading
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any
 
 from treadle.errors import InvalidSchedule
-from treadle.timetables.planning import Missed, Plan, Situation
+from treadle.timetables.planning import Missed, MissedReason, Plan, Situation
 from treadle.timetables.remote import (
     Evaluator,
     ask,
@@ -29,8 +29,6 @@ from treadle_metadata.deciding.graph import Graph
 from treadle_scheduler.calendar import restriction_of
 
 log = logging.getLogger(__name__)
-
-_REASONS: Final = ("late", "overlap", "paused")
 
 _Key = tuple[Any, ...]
 
@@ -118,9 +116,9 @@ def _plan_of(plain: Any) -> Plan:
 def _missed_of(plain: Any) -> Missed:
     moments = {name: moment_of(plain[name]) for name in ("run_after", "logical_date", "last_run_after")}
     slots, reason = plain["slots"], plain["reason"]
-    if reason not in _REASONS or not isinstance(slots, int | None):
+    if reason not in set(MissedReason) or not isinstance(slots, int | None):
         raise InvalidSchedule("The custom timetable's missed time", plain, "cannot be read.")
-    return Missed(slots=slots, reason=reason, **moments)
+    return Missed(slots=slots, reason=MissedReason(reason), **moments)
 
 
 def _checked(plan: Plan, at: Situation) -> Plan:

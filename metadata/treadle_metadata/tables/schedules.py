@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Identity, Integer, Table, Text, UniqueConstraint
 
+from treadle.timetables.planning import MissedReason
 from treadle_metadata.tables.base import metadata, moment, one_of
-
-
-class MissedReason(StrEnum):
-    """Why a time of a schedule became no run (case A65)."""
-
-    LATE = "late"
-    """Nobody looked in time, and the DAG's catch-up policy does not make up for it."""
-    OVERLAP = "overlap"
-    """The DAG was at its run limit."""
-    PAUSED = "paused"
-    """The DAG was paused, and its catch-up policy does not make up for it."""
-
 
 missed_slot = Table(
     "missed_slot",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from enum import StrEnum
 from itertools import islice
 from typing import Final
 
@@ -22,19 +23,30 @@ _ROWS: Final = 100
 _COUNTED: Final = 1000
 
 
+class MissedReason(StrEnum):
+    """Why a time of a schedule became no run (case A65)."""
+
+    LATE = "late"
+    """Nobody looked in time, and the DAG's catch-up policy does not make up for it."""
+    OVERLAP = "overlap"
+    """The DAG was at its run limit."""
+    PAUSED = "paused"
+    """The DAG was paused, and its catch-up policy does not make up for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Missed:
     """Times of a schedule that became no run: one, or a long row of them from ``run_after`` to ``last_run_after``.
 
     ``slots`` is None where they were too many to be counted; ``last_run_after`` is then the latest time that was due,
-    whether it was made or not. ``reason``: ``late``, ``overlap`` or ``paused``.
+    whether it was made or not.
     """
 
     run_after: datetime
     logical_date: datetime
     last_run_after: datetime
     slots: int | None
-    reason: str
+    reason: MissedReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +115,7 @@ def _by_policy(timetable: Timetable, restriction: TimeRestriction, at: Situation
         return Plan(None, info, left_behind, missed)
     following = _next(timetable, due.data_interval, bounded, at.now)
     if at.skips:
-        left_out = Missed(due.run_after, due.logical_date, due.run_after, 1, "overlap")
+        left_out = Missed(due.run_after, due.logical_date, due.run_after, 1, MissedReason.OVERLAP)
         return Plan(None, following, due.data_interval, (*missed, left_out))
     return Plan(due, following, at.last, missed)
 
@@ -154,9 +166,9 @@ def _missed(
     return tuple(rows), end.data_interval
 
 
-def _reason(info: DagRunInfo, at: Situation) -> str:
+def _reason(info: DagRunInfo, at: Situation) -> MissedReason:
     if at.resumed_at is not None and info.run_after < at.resumed_at:
-        return "paused"
+        return MissedReason.PAUSED
     if at.skips or (at.held_since is not None and info.run_after >= at.held_since):
-        return "overlap"
-    return "late"
+        return MissedReason.OVERLAP
+    return MissedReason.LATE

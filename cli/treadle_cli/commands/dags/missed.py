@@ -7,15 +7,16 @@ from typing import Any, Final
 
 import click
 
+from treadle.timetables.planning import MissedReason
 from treadle_cli.clicks import Command
 from treadle_cli.database import in_database
 from treadle_cli.output import Listing, output_option, show
 from treadle_metadata.queries.missed_times import missed_times
 
 _REASONS: Final = {
-    "late": "nobody looked in time, and catchup does not make up for it",
-    "overlap": "the DAG was at its run limit",
-    "paused": "the DAG was paused",
+    MissedReason.LATE: "nobody looked in time, and catchup does not make up for it",
+    MissedReason.OVERLAP: "the DAG was at its run limit",
+    MissedReason.PAUSED: "the DAG was paused",
 }
 
 
