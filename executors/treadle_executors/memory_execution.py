@@ -29,6 +29,8 @@ class MemoryExecution:
         self.unreachable = False
         self.asked_in_vain = threading.Event()
         """Set once someone has met it unreachable."""
+        self.lost_answers = 0
+        """How many of the next answers get lost on their way, with what was recorded standing."""
         self.poison = ""
         """A batch in which this text occurs raises ValueError, as a database refuses a bad value."""
         self.results: dict[str, Any] = {}
@@ -45,17 +47,27 @@ class MemoryExecution:
             self.batches += 1
             answers = Answers()
             for start in batch.starts:
-                self.starts.append(start)
-                accepted = start["attempt_id"] not in self.refused
-                reason = "" if accepted else "refused by the test"
-                answers.starts.append({"attempt_id": start["attempt_id"], "accepted": accepted, "reason": reason})
+                reason = self._refusal(start)
+                answers.starts.append({"attempt_id": start["attempt_id"], "accepted": not reason, "reason": reason})
             for finish in batch.finishes:
                 if self.finishes.setdefault(finish["attempt_id"], finish) is finish:
                     answers.accepted.add(finish["attempt_id"])
             self.heartbeats += batch.heartbeats
             answers.ours = {one["attempt_id"] for one in batch.heartbeats} - self.disowned
             self.changed.notify_all()
+            if self.lost_answers:
+                self.lost_answers -= 1
+                raise ExecutionUnavailable("the answer was lost")
         return answers
+
+    def _refusal(self, start: StartReport) -> str:
+        """Keep a start, and return why its code must not run; the same report again is answered as the first was."""
+        known = self._start_of(start["attempt_id"])
+        if known is None:
+            self.starts.append(start)
+        elif (known["hostname"], known["started_at"]) != (start["hostname"], start["started_at"]):
+            return "the attempt was started before"
+        return "refused by the test" if start["attempt_id"] in self.refused else ""
 
     def answer(self, request: Request) -> Any:
         """Return the prepared result."""

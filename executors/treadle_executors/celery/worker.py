@@ -26,6 +26,9 @@ from treadle_worker.protocol import Workload
 
 log = logging.getLogger(__name__)
 
+_TALKATIVE: Final = ("celery.worker.strategy", "celery.app.trace")
+"""Loggers that tell of each message; the attempt's own log and row say more."""
+
 _POOL: Final = "treadle_executors.celery.pool:WaitingThreads"
 
 
@@ -53,6 +56,7 @@ def run_worker(settings: Settings, options: Options) -> int:
         queues=list(options.queues),
         without_gossip=True,
         without_mingle=True,
+        without_heartbeat=True,
         quiet=True,
     )
     host.start()
@@ -88,6 +92,8 @@ def _listen(host: RemoteHost, drain_seconds: float) -> None:
 
     def keep_logging(**_: Any) -> None:
         """Being connected is enough: Celery then configures nothing."""
+        for name in _TALKATIVE:
+            logging.getLogger(name).setLevel(logging.WARNING)
 
     def stop(**_: Any) -> None:
         timer = threading.Timer(drain_seconds, host.end)
