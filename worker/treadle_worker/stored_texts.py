@@ -21,7 +21,7 @@ class StoredTexts:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="treadle-texts-"))
         path = self._folder / f"{number}.py"
-        path.write_text(source)
+        path.write_text(source, encoding="utf-8")
         return str(path)
 
     def close(self) -> None:

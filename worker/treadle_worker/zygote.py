@@ -69,7 +69,7 @@ def serve_template(control: socket.socket, file: str, config: HostConfig, stored
     """
     forker = Forker(control, {"child": lambda _, descriptors: serve_attempts(descriptors, lambda _: loaded.dags)})
     try:
-        source = None if stored is None else Path(stored).read_text()
+        source = None if stored is None else Path(stored).read_text(encoding="utf-8")
         loaded = load_dag_file(file, config.dags_folder, source)
     except BaseException as error:
         text = "".join(traceback.format_exception(error.__cause__ or error))
