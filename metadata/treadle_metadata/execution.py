@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
 
@@ -30,6 +31,9 @@ CALLBACK: Final = "callback"
 
 _GOES_ON: Final = (TaskState.NONE, TaskState.SCHEDULED, TaskState.UP_FOR_RESCHEDULE)
 _TOLD: Final = (TaskState.FAILED, TaskState.UP_FOR_RETRY)
+
+Place = tuple[UUID, int, date]
+"""An attempt, with its instance's id and month."""
 
 Report = Mapping[str, Any]
 """One item of a batch: a StartReport, FinishReport or Heartbeat of ``treadle_worker.protocol``."""
@@ -101,21 +105,26 @@ def record_heartbeats(connection: Connection, beats: Sequence[Report], *, lease_
     return {str(one) for one in ours}
 
 
-def lose(connection: Connection, lost: Sequence[tuple[UUID, int, date]], reason: str, *, now: datetime) -> set[str]:
-    """Charge attempts (id, instance id, month) whose worker is gone, once each (case A47); return those charged."""
+def lose(connection: Connection, lost: Sequence[Place], reason: str, *, now: datetime) -> set[str]:
+    """Charge attempts whose worker is gone, once each (case A47); return those charged."""
     return _end_for_worker(connection, lost, "failed", ("lost", "WorkerLost", reason), now=now)
 
 
-def hand_back(
-    connection: Connection, attempt_ids: Sequence[tuple[UUID, int, date]], reason: str, *, now: datetime
-) -> set[str]:
+def hand_back(connection: Connection, attempt_ids: Sequence[Place], reason: str, *, now: datetime) -> set[str]:
     """Take attempts back from a worker that stops in order: the same try will be made again; return those taken."""
     return _end_for_worker(connection, attempt_ids, "handed_back", ("terminated", "HandedBack", reason), now=now)
 
 
+def take_back(connection: Connection, queued: Sequence[Place]) -> None:
+    """Move attempts that never started back to scheduled, free of charge (cases A52, A71)."""
+    for month, batch in groupby(sorted(queued, key=itemgetter(2)), key=itemgetter(2)):
+        listed = list(batch)
+        attempts.take_back(connection, [one[1] for one in listed], [one[0] for one in listed], month=month)
+
+
 def _end_for_worker(
     connection: Connection,
-    attempt_ids: Sequence[tuple[UUID, int, date]],
+    attempt_ids: Sequence[Place],
     outcome: str,
     error: tuple[str, str, str],
     *,

@@ -7,15 +7,14 @@ an executor that was stopped, goes back free of charge. Called in each beat, and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
 from uuid import UUID
 
 from sqlalchemy import Connection
 
 from treadle_executors.executor import ExecutorEvent
 from treadle_metadata import admission, callbacks, execution
+from treadle_metadata.execution import Place
 from treadle_metadata.states import TaskState
-from treadle_metadata.transitions import attempts
 from treadle_scheduler.context import Context, Done
 
 
@@ -28,23 +27,25 @@ def collect_reports(context: Context) -> Done:
 
 
 def _settle(connection: Connection, context: Context, events: Sequence[ExecutorEvent]) -> None:
+    now = context.clock.now()
     places = admission.places_of(connection, [event.attempt_id for event in events])
-    over: dict[tuple[str, str], list[tuple[UUID, int, date]]] = {}
+    never_started: list[Place] = []
+    over: dict[tuple[str, str], list[Place]] = {}
+    of_callbacks: dict[tuple[str, str], list[UUID]] = {}
     for event in events:
+        why = (event.kind, event.reason)
         if event.attempt_id not in places:
+            of_callbacks.setdefault(why, []).append(event.attempt_id)
             continue
         instance, month, state = places[event.attempt_id]
         if event.kind != "rejected" and state == TaskState.QUEUED:
-            attempts.take_back(connection, [instance], [event.attempt_id], month=month)
+            never_started.append((event.attempt_id, instance, month))
         else:
-            over.setdefault((event.kind, event.reason), []).append((event.attempt_id, instance, month))
-    of_callbacks: dict[tuple[str, str], list[UUID]] = {}
-    for event in events:
-        if event.attempt_id not in places:
-            of_callbacks.setdefault((event.kind, event.reason), []).append(event.attempt_id)
+            over.setdefault(why, []).append((event.attempt_id, instance, month))
+    execution.take_back(connection, never_started)
     for (kind, reason), attempt_ids in of_callbacks.items():
         end = callbacks.refuse if kind == "rejected" else callbacks.lose
-        end(connection, attempt_ids, reason, now=context.clock.now())
+        end(connection, attempt_ids, reason, now=now)
     for (kind, reason), lost in over.items():
         end_attempts = execution.hand_back if kind == "handed_back" else execution.lose
-        end_attempts(connection, lost, reason, now=context.clock.now())
+        end_attempts(connection, lost, reason, now=now)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from itertools import groupby
-from operator import itemgetter
 from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from treadle_metadata import callbacks, claims, execution
-from treadle_metadata.transitions import attempts
+from treadle_metadata.execution import Place
+from treadle_metadata.states import TaskState
 from treadle_scheduler.context import Context, Done
 
 BATCH: Final = 500
@@ -28,12 +27,11 @@ def rescue_lost(context: Context) -> Done:
 
     def act(connection: Connection) -> Done:
         expired = claims.claim_expired_attempts(connection, now=now, most=BATCH)
-        started = [one for one in expired if one["state"] != "queued"]
+        started, queued = _by_start(expired)
         reason = f"no heartbeat for {context.settings.lease_seconds:g} s: its worker, host or scheduler is gone"
-        lost = [(one["attempt_id"], one["id"], one["month"]) for one in started]
-        execution.lose(connection, lost, reason, now=now)
+        execution.lose(connection, started, reason, now=now)
         callbacks.rescue(connection, reason, now=now)
-        _take_back(connection, [one for one in expired if one["state"] == "queued"])
+        execution.take_back(connection, queued)
         full = len(expired) == BATCH
         # The rescued may be tried again at once; more than a batch of them are rescued in the next beat.
         return Done(len(expired), now if full else now + PERIOD, again=bool(expired))
@@ -41,9 +39,11 @@ def rescue_lost(context: Context) -> Done:
     return context.database.run(act)
 
 
-def _take_back(connection: Connection, queued: Sequence[Mapping[str, Any]]) -> None:
-    for month, batch in groupby(sorted(queued, key=itemgetter("month")), key=itemgetter("month")):
-        listed = list(batch)
-        attempts.take_back(
-            connection, [one["id"] for one in listed], [one["attempt_id"] for one in listed], month=month
-        )
+def _by_start(expired: Sequence[Mapping[str, Any]]) -> tuple[list[Place], list[Place]]:
+    """Return the attempts that had started, and those that had not."""
+    started: list[Place] = []
+    queued: list[Place] = []
+    for one in expired:
+        places = queued if one["state"] == TaskState.QUEUED else started
+        places.append((one["attempt_id"], one["id"], one["month"]))
+    return started, queued

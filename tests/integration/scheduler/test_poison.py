@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 from bench.instant import InstantExecutor
 from tests.support.scheduling import TestScheduler, a_dag
+from tests.support.statements import recorded_statements
 
 from treadle.document import ExpandArgument, ExpandDocument, TaskDocument
 from treadle_executors.executor import ExecutorEvent
@@ -19,6 +20,7 @@ from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
 from treadle_scheduler.beat import BEAT
 from treadle_scheduler.context import Context, Done
+from treadle_scheduler.duties.collect_reports import collect_reports
 from treadle_scheduler.loop import Loop
 
 
@@ -121,6 +123,23 @@ def test_an_attempt_lost_before_it_started_is_not_charged(scheduler: TestSchedul
     scheduler.beats()
     assert scheduler.task_states(run_id) == {"a": "success"}
     assert [one["try_number"] for one in scheduler.executor.taken] == [1, 1]
+
+
+def test_attempts_that_are_lost_together_are_taken_back_in_the_same_statements_as_one(scheduler: TestScheduler) -> None:
+    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
+    counts = []
+    for dag_id, number in (("one", 1), ("many", 12)):
+        scheduler.executor.taken.clear()
+        scheduler.install(a_dag(dag_id, *(TaskDocument(f"t{index}") for index in range(number))))
+        run_id = scheduler.trigger(dag_id)
+        scheduler.beats()
+        lost = [ExecutorEvent("lost", UUID(one["attempt_id"]), "the host died") for one in scheduler.executor.taken]
+        with pytest.MonkeyPatch.context() as patch, recorded_statements(scheduler.database) as seen:
+            patch.setattr(scheduler.executor, "events", lambda lost=lost: lost)
+            collect_reports(scheduler.context)
+        assert set(scheduler.task_states(run_id).values()) == {"scheduled"}
+        counts.append(len(seen))
+    assert counts[0] == counts[1]
 
 
 def test_a_rejected_attempt_is_charged_so_that_it_does_not_come_back_for_ever(scheduler: TestScheduler) -> None:
