@@ -24,6 +24,7 @@ from treadle_metadata.runs import newest_version
 from treadle_metadata.selecting import (
     Row,
     Selection,
+    as_changes,
     instances_of,
     is_meant,
     locked_runs,
@@ -64,13 +65,7 @@ class Plan:
     @property
     def changes(self) -> list[dict[str, Any]]:
         """Every instance that changes, run by run: ``action`` is clear, add (a new task) or remove (a former one)."""
-        names = ("dag_run_id", "run_id", "logical_date", "task_id", "map_index", "state")
-        listed = [
-            {name: one[name] for name in names} | {"action": action}
-            for action, found in (("clear", self.cleared), ("add", self.moves.added), ("remove", self.moves.removed))
-            for one in found
-        ]
-        return sorted(listed, key=itemgetter("dag_run_id"))
+        return as_changes((("clear", self.cleared), ("add", self.moves.added), ("remove", self.moves.removed)))
 
 
 def plan(connection: Connection, selection: Selection, *, latest: bool | None = None, default: bool = False) -> Plan:

@@ -24,6 +24,7 @@ from treadle_metadata.runs import find_run, lock_run
 from treadle_metadata.selecting import (
     Row,
     Selection,
+    as_changes,
     instances_of,
     is_meant,
     locked_runs,
@@ -104,13 +105,7 @@ class Marks:
     @property
     def changes(self) -> list[dict[str, Any]]:
         """Every instance that changes, run by run: ``action`` is the state it is set to, or clear."""
-        names = ("dag_run_id", "run_id", "logical_date", "task_id", "map_index", "state")
-        listed = [
-            {name: one[name] for name in names} | {"action": action}
-            for action, found in ((self.state.value, self.marked), ("clear", self.resumed))
-            for one in found
-        ]
-        return sorted(listed, key=itemgetter("dag_run_id"))
+        return as_changes(((self.state.value, self.marked), ("clear", self.resumed)))
 
 
 def plan_marks(connection: Connection, selection: Selection, state: str) -> Marks:

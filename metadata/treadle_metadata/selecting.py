@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection
@@ -200,6 +201,15 @@ def instances_of(
         },
     )
     return [dict(one) for one in found if one["task_id"] in tasks[one["dag_run_id"]]]
+
+
+def as_changes(actions: Iterable[tuple[str, Iterable[Row]]]) -> list[dict[str, Any]]:
+    """Return instances as previews list them: run by run, each with the ``action`` that is taken."""
+    names = ("dag_run_id", "run_id", "logical_date", "task_id", "map_index", "state")
+    found = [
+        {name: one[name] for name in names} | {"action": action} for action, instances in actions for one in instances
+    ]
+    return sorted(found, key=itemgetter("dag_run_id"))
 
 
 def within_groups(selection: Selection, graphs: Iterable[Graph]) -> Selection:
