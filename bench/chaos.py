@@ -73,8 +73,7 @@ def run(chosen: argparse.Namespace, folder: Path) -> tuple[list[Violation], dict
         past = cluster.database.run(
             lambda connection: recorded.read(
                 connection,
-                cluster.signs,
-                cluster.calls,
+                cluster.notes,
                 cluster.settings,
                 excuses=monkey.excuses,
                 overlap_seconds=OVERLAP_SECONDS,
@@ -169,6 +168,7 @@ def _figures(past: History, counts: Counter[str], violations: list[Violation]) -
         "attempts": len(past.attempts),
         "executions": sum(sign.kind == "begin" for sign in past.signs),
         "moves": len(past.moves),
+        "steps": sum(one.done_at is not None for one in past.steps),
         "handed_back": sum(one.outcome == HANDED_BACK for one in past.attempts),
         "marked_runs": len(past.marked),
         "asset_events": len(past.events),

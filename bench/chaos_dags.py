@@ -6,6 +6,7 @@ Tasks append a line to the file of signs for each thing that they do, callbacks 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ WAITING: Final = {
     "scoped": 3,
     "producing": 2,
     "told": 3,
+    "stepped": 2,
     "changing": 2,
 }
 """How many runs of each DAG are to be under way or waiting: more than may run at a time."""
@@ -37,10 +39,12 @@ import os
 import time
 from datetime import datetime, timedelta
 
-from treadle import DAG, Asset, DeadlineAlert, DeadlineReference, SyncCallback, get_current_context, task, task_group
+from treadle import DAG, Asset, DeadlineAlert, DeadlineReference, SyncCallback
+from treadle import get_current_context, step, task, task_group
 
 SIGNS = os.open({signs!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 CALLS = os.open({calls!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+STEPS = os.open({steps!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
 def sign(kind):
@@ -154,6 +158,26 @@ with DAG(
         lambda: fail(1000 if sum(get_current_context()["run_id"].encode()) % 2 else 1)
     )()
 
+@task.step
+def effect(number):
+    os.write(STEPS, f"{{step.idempotency_key}}|{{os.getpid()}}|{{time.time()}}\\n".encode())
+    time.sleep(0.03)
+
+
+def go_in_steps():
+    sign("begin")
+    for number in range(4):
+        effect(number)
+    step.sleep("nap", timedelta(seconds=1))
+    for number in range(4, 8):
+        effect(number)
+    sign("end")
+
+
+with DAG("stepped", max_active_runs=2, default_args=ARGUMENTS):
+    for number in range(2):
+        task(task_id=f"t{{number}}")(go_in_steps)()
+
 with DAG("filled", schedule="@daily", start_date=datetime(2100, 1, 1), max_active_runs=2, default_args=ARGUMENTS):
     # In a pool of its own: in the same one, live work would always come first.
     task(task_id="t", pool="filling")(work)(0.05) >> task(task_id="u", pool="filling")(work)(0.05)
@@ -176,22 +200,34 @@ with DAG(
 """
 
 
-def texts(signs: Path, calls: Path, lease: float) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The files to which code of users appends what it does."""
+
+    signs: Path
+    calls: Path
+    steps: Path
+
+
+def texts(notes: Notes, lease: float) -> dict[str, str]:
     """Return the files to begin with, by name."""
-    common = _COMMON.format(signs=str(signs), calls=str(calls))
     return {
-        "load.py": common + _LOAD.format(lease=lease),
-        CHANGING: changing(signs, calls, 0),
-        TICKING: ticking(signs, calls, on=True),
+        "load.py": _common(notes) + _LOAD.format(lease=lease),
+        CHANGING: changing(notes, 0),
+        TICKING: ticking(notes, on=True),
     }
 
 
-def changing(signs: Path, calls: Path, extra: int) -> str:
+def changing(notes: Notes, extra: int) -> str:
     """Return the file of the DAG that changes, with ``extra`` tasks more than it needs."""
-    return _COMMON.format(signs=str(signs), calls=str(calls)) + _CHANGING.format(extra=extra)
+    return _common(notes) + _CHANGING.format(extra=extra)
 
 
-def ticking(signs: Path, calls: Path, *, on: bool) -> str:
+def ticking(notes: Notes, *, on: bool) -> str:
     """Return the file of the DAG that runs each second, skipping what it has no place for; or of its last version."""
     schedule = "timedelta(seconds=1)" if on else "None"
-    return _COMMON.format(signs=str(signs), calls=str(calls)) + _TICKING.format(schedule=schedule)
+    return _common(notes) + _TICKING.format(schedule=schedule)
+
+
+def _common(notes: Notes) -> str:
+    return _COMMON.format(signs=str(notes.signs), calls=str(notes.calls), steps=str(notes.steps))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from bench import promises
-from bench.records import HANDED_BACK, Attempt, History, Instance, Limits, Run, name_of, paths_of
+from bench.records import HANDED_BACK, SUSPENDED, UNCHARGED, Attempt, History, Instance, Limits, Run, name_of, paths_of
 from treadle_metadata.states import ACTIVE, FINISHED, FINISHED_RUNS, RUN_MOVES, TASK_MOVES, RunState, TaskState
 
 
@@ -103,7 +103,7 @@ def charged_right(history: History) -> Iterator[str]:
         if attempt.outcome is None:
             yield f"attempt {attempt.id} (try {attempt.try_number} of instance {attempt.instance_id}) was never closed"
     for one in history.instances:
-        charged = [attempt for attempt in attempts[one.id] if attempt.outcome != HANDED_BACK]
+        charged = [attempt for attempt in attempts[one.id] if attempt.outcome not in UNCHARGED]
         tries = sorted(attempt.try_number for attempt in charged)
         if tries != list(range(1, one.try_number + 1)):
             yield f"{name_of(one)} is at try {one.try_number}, its attempts are {tries}"
@@ -145,16 +145,13 @@ def _ends_of_attempts(history: History) -> Iterator[str]:
 
 
 def _given_back(history: History) -> Iterator[str]:
-    """What was running and is to run again, uncharged, was handed back by a scheduler that stopped."""
-    handed = Counter(attempt.instance_id for attempt in history.attempts if attempt.outcome == HANDED_BACK)
-    taken = Counter(
-        move.entity_id
-        for move in history.moves
-        if move.entity == "task_instance" and (move.old, move.new) == (TaskState.RUNNING, TaskState.SCHEDULED)
-    )
-    for instance, count in taken.items():
-        if count > handed[instance]:
-            yield f"instance {instance} was taken back {count} times, and handed back {handed[instance]} times"
+    """What was running and goes on uncharged was handed back by a scheduler that stopped, or suspended itself."""
+    outcomes = Counter((attempt.instance_id, attempt.outcome) for attempt in history.attempts)
+    taken = Counter((move.entity_id, move.old, move.new) for move in history.moves if move.entity == "task_instance")
+    for (instance, old, new), count in taken.items():
+        wanted = {TaskState.SCHEDULED: HANDED_BACK, TaskState.UP_FOR_RESCHEDULE: SUSPENDED}.get(TaskState(new))
+        if old == TaskState.RUNNING and wanted is not None and count > outcomes[instance, wanted]:
+            yield f"instance {instance} became {new} {count} times, and was {wanted} {outcomes[instance, wanted]} times"
 
 
 def within_limits(history: History) -> Iterator[str]:
@@ -212,10 +209,10 @@ def _places(one: Instance, limits: Limits) -> list[Place]:
 
 
 def executed_once(history: History) -> Iterator[str]:
-    """User code ran at most once for each try (again after a hand-back), for no other try, and did if it succeeded."""
+    """User code ran at most once for each try (again where the try went on), for no other, and did if it succeeded."""
     begins = Counter((sign.instance_id, sign.try_number) for sign in history.signs if sign.kind == "begin")
     tries = {one.id: one.try_number for one in history.instances}
-    again = Counter((one.instance_id, one.try_number) for one in history.attempts if one.outcome == HANDED_BACK)
+    again = Counter((one.instance_id, one.try_number) for one in history.attempts if one.outcome in UNCHARGED)
     for (instance, number), count in begins.items():
         if count > 1 + again[instance, number]:
             yield f"try {number} of instance {instance} was executed {count} times"

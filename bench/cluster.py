@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -46,10 +47,9 @@ class Cluster:
     def __init__(self, folder: Path, schedulers: int = 3) -> None:
         self.home = folder / "home"
         (self.home / "dags").mkdir(parents=True)
-        self.signs = folder / "signs"
-        self.calls = folder / "calls"
-        self.signs.touch()
-        self.calls.touch()
+        self.notes = chaos_dags.Notes(folder / "signs", folder / "calls", folder / "steps")
+        for path in astuple(self.notes):
+            path.touch()
         self.server = EmbeddedPostgres(folder / "postgres", "chaos")
         self.schedulers: list[subprocess.Popen[bytes] | None] = [None] * schedulers
         self.stopping: set[int] = set()
@@ -95,7 +95,7 @@ class Cluster:
         with self.database.begin() as connection:
             for name, slots in chaos_dags.POOLS.items():
                 create_pool(connection, name, slots)
-        for name, source in chaos_dags.texts(self.signs, self.calls, LEASE_SECONDS).items():
+        for name, source in chaos_dags.texts(self.notes, LEASE_SECONDS).items():
             self.store(name, source)
 
     def store(self, name: str, source: str) -> None:
@@ -123,7 +123,7 @@ class Cluster:
 
     def come_to_rest(self) -> None:
         """Let no further run begin by itself: what is there can come to its end."""
-        self.store(chaos_dags.TICKING, chaos_dags.ticking(self.signs, self.calls, on=False))
+        self.store(chaos_dags.TICKING, chaos_dags.ticking(self.notes, on=False))
         with self.database.begin() as connection:
             dags = [row["dag_id"] for row in rows(connection, "SELECT dag_id FROM dag")]
             pausing.set_paused(connection, dags, False, now=datetime.now(UTC))

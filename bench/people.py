@@ -83,8 +83,7 @@ class People:
     def change_dag(self) -> bool:
         """Store a version of the changing DAG with more or fewer tasks."""
         extra = self._random.randint(0, chaos_dags.MOST_EXTRA)
-        cluster = self._cluster
-        cluster.store(chaos_dags.CHANGING, chaos_dags.changing(cluster.signs, cluster.calls, extra))
+        self._cluster.store(chaos_dags.CHANGING, chaos_dags.changing(self._cluster.notes, extra))
         return True
 
     def pause(self) -> bool:

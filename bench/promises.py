@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from bench.records import HANDED_BACK, Dag, History, Instance, Run, Shape, name_of, paths_of
+from bench.records import UNCHARGED, Dag, History, Instance, Run, Shape, name_of, paths_of
 from treadle_metadata.states import FINISHED, FINISHED_RUNS, CallbackState, RunState, TaskState
 
 FAILURES: Final = {"failed": "task_failure", "up_for_retry": "task_retry"}
@@ -108,7 +108,7 @@ def events_used_once(history: History) -> Iterator[str]:
 
 
 def _events_made(history: History) -> Iterator[str]:
-    marked = {one.id for one in history.instances if one.dag_run_id in history.marked}
+    marked = _marked(history)
     made = Counter(event.instance_id for event in history.events)
     successes = Counter(
         move.entity_id for move in history.moves if move.entity == "task_instance" and move.new == TaskState.SUCCESS
@@ -151,7 +151,7 @@ def _ends(history: History) -> Counter[tuple[int, str]]:
 
 
 def _tries_told_once(history: History) -> Iterator[str]:
-    again = Counter((one.instance_id, one.try_number) for one in history.attempts if one.outcome == HANDED_BACK)
+    again = Counter((one.instance_id, one.try_number) for one in history.attempts if one.outcome in UNCHARGED)
     told = Counter((call.instance_id, call.try_number, call.event) for call in history.calls if call.instance_id)
     for (instance, number, event), count in told.items():
         if count > 1 + again[instance, number]:
@@ -185,8 +185,10 @@ def deadlines_fired(history: History) -> Iterator[str]:
     rows = Counter(one.dag_run_id for one in history.deadlines if fired[one.id])
     for run in history.runs:
         seconds = _dag(history, run.dag_id).deadline_seconds
-        taken = None if run.ended_at is None else run.ended_at - run.queued_at
-        late = 0 if taken is None else sum(taken > most for most in seconds)
+        if run.ended_at is None:
+            continue
+        taken = run.ended_at - run.queued_at
+        late = sum(taken > most for most in seconds)
         if run.clear_number == 0 and run.id not in history.marked and rows[run.id] != late:
             yield f"run {run.id} of {run.dag_id} took {taken:.3f} s and missed {rows[run.id]} deadlines of {seconds}"
 
@@ -218,8 +220,29 @@ def times_used_once(history: History) -> Iterator[str]:
                 yield f"the time {slot * dag.every} of {name} became {used[slot]} runs and missed times"
 
 
+def steps_done_once(history: History) -> Iterator[str]:
+    """A durable step is not done again once it is recorded, in whichever attempt; a success has all of its steps."""
+    steps = {step.key: step for step in history.steps}
+    excused = {pid for excuse in history.excuses for pid in excuse.pids}
+    for done in history.steps_done:
+        step = steps.get(done.key)
+        if step is None or step.done_at is None or done.pid in excused:
+            continue
+        if done.at > step.done_at + history.overlap_seconds:
+            late = done.at - step.done_at
+            yield f"step {done.key} of instance {step.instance_id} was done again {late:.2f} s after its record"
+    ended = {one.id for one in history.instances if one.state == TaskState.SUCCESS} - _marked(history)
+    for step in history.steps:
+        if step.done_at is None and step.instance_id in ended:
+            yield f"step {step.key} of instance {step.instance_id}, which succeeded, was never recorded"
+
+
 def _slots(times: Iterable[float], every: float) -> list[int]:
     return [round(one / every) for one in times]
+
+
+def _marked(history: History) -> set[int]:
+    return {one.id for one in history.instances if one.dag_run_id in history.marked}
 
 
 def _untouched(history: History) -> list[Run]:
@@ -254,4 +277,5 @@ RULES: Final = (
     deadlines_fired,
     dates_filled,
     times_used_once,
+    steps_done_once,
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from bench.chaos_dags import Notes
 from bench.records import (
     Attempt,
     Backfill,
@@ -25,9 +26,12 @@ from bench.records import (
     Run,
     Shape,
     Sign,
+    Step,
+    StepDone,
 )
 from treadle import document as documents
 from treadle.document import AssetCondition, DagDocument
+from treadle.durable.keys import idempotency_key
 from treadle_metadata.settings import Settings, executor_limits
 from treadle_metadata.statements import rows, tuples
 
@@ -67,6 +71,12 @@ _BACKFILLS = """
     SELECT id, extract(epoch FROM from_date)::float8, extract(epoch FROM to_date)::float8, completed_at IS NOT NULL
     FROM backfill ORDER BY id
 """
+_STEPS = """
+    SELECT step.journal_id::text, step.name, step.inputs, step.task_instance_id,
+           extract(epoch FROM step.done_at)::float8
+    FROM durable_step AS step JOIN durable_journal AS journal ON journal.id = step.journal_id
+    WHERE step.done_at IS NOT NULL OR journal.discarded_at IS NULL
+"""
 _MISSED = """
     SELECT dag_id, extract(epoch FROM run_after)::float8, extract(epoch FROM last_run_after)::float8 FROM missed_slot
 """
@@ -74,8 +84,7 @@ _MISSED = """
 
 def read(
     connection: Connection,
-    signs: Path,
-    calls: Path,
+    notes: Notes,
     settings: Settings,
     *,
     excuses: Sequence[Excuse] = (),
@@ -84,8 +93,8 @@ def read(
 ) -> History:
     """Return the whole history.
 
-    A line of ``signs`` is DAG, run, task, map index, try, pid, kind and time, one of ``calls`` is event, DAG, run,
-    task, map index and try. ``marked`` are the runs that people ended.
+    A line of the signs is DAG, run, task, map index, try, pid, kind and time, one of the calls is event, DAG, run,
+    task, map index and try, one of the steps is key, pid and time. ``marked`` are the runs that people ended.
     """
     runs = [Run(*row) for row in tuples(connection, _RUNS)]
     instances = [Instance(**row) for row in rows(connection, _INSTANCES, {"executor": settings.executor})]
@@ -98,13 +107,13 @@ def read(
         attempts=[Attempt(*row) for row in tuples(connection, _ATTEMPTS)],
         moves=[Move(*row) for row in tuples(connection, _MOVES)],
         limits=limits(connection, settings),
-        signs=list(_signs(signs, names)),
+        signs=list(_signs(notes.signs, names)),
         excuses=excuses,
         overlap_seconds=overlap_seconds,
         marked=marked,
         dags=_dags(connection),
         callbacks=callbacks,
-        calls=list(_calls(calls, names, {key: run for run, key in keys.items()})),
+        calls=list(_calls(notes.calls, names, {key: run for run, key in keys.items()})),
         deadlines=[Deadline(*row) for row in tuples(connection, _DEADLINES)],
         events=[
             Event(row[0], row[1], names.get((row[2], row[3], row[4], row[5]))) for row in tuples(connection, _EVENTS)
@@ -116,6 +125,8 @@ def read(
             for number, first, last, done in tuples(connection, _BACKFILLS)
         ],
         missed=[Missed(*row) for row in tuples(connection, _MISSED)],
+        steps=[Step(idempotency_key(*row[:3]), row[3], row[4]) for row in tuples(connection, _STEPS)],
+        steps_done=list(_steps_done(notes.steps)),
     )
 
 
@@ -212,3 +223,9 @@ def _calls(path: Path, names: Names, runs: Mapping[tuple[str, str], int]) -> Ite
         event, dag_id, run_id, task_id, index, number = line.split("|")
         instance = names[dag_id, run_id, task_id, int(index)] if task_id else None
         yield Call(event, runs[dag_id, run_id], instance, int(number))
+
+
+def _steps_done(path: Path) -> Iterator[StepDone]:
+    for line in path.read_text().splitlines():
+        key, pid, at = line.split("|")
+        yield StepDone(key, int(pid), float(at))

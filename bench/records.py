@@ -195,6 +195,24 @@ class Missed:
     last: float
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A row of ``durable_step``, and the key that its code sees."""
+
+    key: str
+    instance_id: int
+    done_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepDone:
+    """The code of a durable step was seen at work."""
+
+    key: str
+    pid: int
+    at: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
     """All that is known of what happened; clearing is allowed, and marking of the runs ``marked``."""
@@ -221,10 +239,15 @@ class History:
     """Consumer, asset and event of what is in no run yet."""
     backfills: Sequence[Backfill] = ()
     missed: Sequence[Missed] = ()
+    steps: Sequence[Step] = ()
+    steps_done: Sequence[StepDone] = ()
 
 
 HANDED_BACK = "handed_back"
 """The outcome of an attempt that a stopping scheduler gave up: its try was made again."""
+SUSPENDED = "suspended"
+"""The outcome of an attempt that ended since a durable step waits: its try goes on in another attempt."""
+UNCHARGED = frozenset({HANDED_BACK, SUSPENDED})
 
 
 def paths_of(history: History) -> dict[tuple[str, int], list[Move]]:

@@ -24,6 +24,8 @@ from bench.records import (
     Run,
     Shape,
     Sign,
+    Step,
+    StepDone,
 )
 
 DAGS = {
@@ -101,6 +103,9 @@ GOOD = History(
     gathered=[("all", "a", 2)],
     backfills=[Backfill(1, (0.0, 86400.0), is_completed=True)],
     missed=[Missed("timed", 101.0, 102.0)],
+    steps=[Step("first", 10, 5.0), Step("second", 10, 7.0)],
+    # Done, and done again: the first process died before it could tell.
+    steps_done=[StepDone("first", 70, 4.0), StepDone("second", 70, 5.0), StepDone("second", 71, 6.0)],
 )
 
 
@@ -186,6 +191,8 @@ FAULTS: dict[str, tuple[str, History]] = {
     "a date that has no run": ("dates_filled", without("runs", 3)),
     "a date that has two": ("dates_filled", run(5, run_after=0.0)),
     "a backfill that never ends": ("dates_filled", replace(GOOD, backfills=[Backfill(1, (0.0, 86400.0), False)])),
+    "a step that was done again": ("steps_done_once", plus("steps_done", StepDone("first", 71, 6.0))),
+    "a step that a success lacks": ("steps_done_once", plus("steps", Step("third", 10, None))),
     "a time that became nothing": ("times_used_once", replace(GOOD, missed=[Missed("timed", 101.0, 101.0)])),
     "a time that is a run and was missed": ("times_used_once", replace(GOOD, missed=[Missed("timed", 101.0, 103.0)])),
 }
