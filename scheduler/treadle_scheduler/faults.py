@@ -35,6 +35,7 @@ def run_duty(duty: Duty, context: Context) -> Done:
     except (InternalError, OperationalError) as error:
         log.warning("the database does not answer, trying again in %g s: %s", OUTAGE.total_seconds(), error.orig)
         context.database.close()
+        context.memory.forget_all()
         raise DatabaseOutage from error
     except Exception:
         log.exception("%s failed; it is tried again within %g s", duty.__name__, context.settings.heartbeat_seconds)

@@ -46,6 +46,10 @@ class Memory:
         for one in ids:
             self._size -= self._held.pop(one, (None, 0))[1]
 
+    def forget_all(self) -> None:
+        """Forget all runs: a database that was away may come back as a copy without what was committed last."""
+        self.forget(list(self._held))
+
     def look_at(
         self,
         connection: Connection,
