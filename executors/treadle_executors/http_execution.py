@@ -13,6 +13,7 @@ import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final, cast
 
 import urllib3
@@ -63,12 +64,10 @@ class HttpExecution:
             ExecutionUnavailable: the server cannot be reached, or fails just now.
             InvalidRequestError: the server refuses the batch as it is.
         """
-        body = {
-            "starts": self._signed(batch.starts),
-            "finishes": self._signed(batch.finishes),
-            "heartbeats": self._signed(batch.heartbeats),
-        }
-        tokens = [one["token"] for items in body.values() for one in items]
+        kinds = {"starts": batch.starts, "finishes": batch.finishes, "heartbeats": batch.heartbeats}
+        signed = {kind: self._signed(cast("Sequence[Any]", items)) for kind, items in kinds.items()}
+        body = {**signed, "sent_at": datetime.now(UTC).isoformat()}
+        tokens = [one["token"] for items in signed.values() for one in items]
         # The request as a whole proves itself with the longest-lived token; each item is judged by its own.
         said = self._send("POST", "reports", json.dumps(body, default=str).encode(), _bearer(_newest(tokens)))
         starts = _with_refused(batch, said)

@@ -97,3 +97,22 @@ def test_logs_reach_the_server_while_the_task_runs_and_are_whole_in_the_end(inst
     (log,) = server_logs.rglob("attempt=1.jsonl")
     wait_until(lambda: "Returned value: 0" in log.read_text(), 20)
     assert log.read_text().count("counted 0") == 1
+
+
+def test_a_web_server_that_is_away_as_attempts_end_costs_none_of_them(home: Path, own_database: Database) -> None:
+    """Case C7: away for less than a lease, whatever it answers meanwhile; the worker reports when it is back."""
+    with celery_service(home, own_database, TREADLE_LEASE_SECONDS="30") as one:
+        one.install(4, seconds=1.0)
+        one.start()
+        one.start_worker("-c", "4")
+        one.trigger()
+        wait_until(lambda: len(one.executions()) == 4, 40)
+        assert one.web is not None
+        one.web.kill()
+        one.web.wait()
+        log = home / "worker.log"
+        wait_until(lambda: "cannot be reached, trying again" in log.read_text(), 20)
+        one.start_web()
+        one.wait_for_end()
+        one.assert_ended_right(4, kills=0)
+        assert (charged(one), one.executions()) == (0, dict.fromkeys(range(4), 1))

@@ -156,6 +156,51 @@ def test_a_report_that_lacks_something_is_refused_in_words(worker: Worker) -> No
     assert state_of(worker, "a") == "running"
 
 
+@pytest.mark.parametrize("minutes", [-5, 5])
+def test_times_of_a_worker_whose_clock_is_wrong_are_told_by_the_servers(worker: Worker, minutes: int) -> None:
+    """A clock skew of 5 minutes: the retry of b comes when it should, whatever the worker believes."""
+    now = worker.clock.now()
+    skewed = (now + timedelta(minutes=minutes)).isoformat()
+    attempt = worker.attempt("b")
+    token = worker.token(attempt)
+    start = worker.item(attempt, token, started_at=skewed)
+    said = worker.client.post(
+        "/execution/v1/reports",
+        json={"starts": [start], "sent_at": skewed},
+        headers={"Authorization": f"Bearer {token}"},
+    ).json()
+    running = said["tokens"][str(attempt.attempt_id)]
+    # The answer got lost, and the same start comes again a moment later by both clocks.
+    later = (now + timedelta(minutes=minutes, seconds=2)).isoformat()
+    worker.clock.advance(timedelta(seconds=2))
+    again = worker.client.post(
+        "/execution/v1/reports",
+        json={"starts": [start], "sent_at": later},
+        headers={"Authorization": f"Bearer {token}"},
+    ).json()
+    assert [one["accepted"] for one in again["starts"]] == [True]
+    end = worker.item(attempt, running, started_at=skewed, ended_at=later, outcome="failed", xcoms=[], error=None)
+    body = {"finishes": [end | {"retry_delay_seconds": 60.0}], "sent_at": later}
+    worker.client.post("/execution/v1/reports", json=body, headers={"Authorization": f"Bearer {running}"})
+    with worker.scheduler.database.begin() as connection:
+        sql = """
+            SELECT attempt.started_at, attempt.ended_at, next_retry_at FROM task_attempt AS attempt
+            JOIN task_instance USING (attempt_id) WHERE attempt_id = %(id)s
+        """
+        ((started, ended, retry),) = tuples(connection, sql, {"id": attempt.attempt_id})
+    assert (started, ended) == (now, now + timedelta(seconds=2))
+    assert retry == ended + timedelta(seconds=60)
+
+
+def test_a_report_from_the_future_is_taken_for_one_of_now(worker: Worker) -> None:
+    attempt, token = worker.start("a")
+    ended = (worker.clock.now() + timedelta(days=400)).isoformat()
+    assert worker.finish(attempt, token, ended_at=ended)["accepted"] == [str(attempt.attempt_id)]
+    with worker.scheduler.database.begin() as connection:
+        sql = "SELECT ended_at FROM task_attempt WHERE attempt_id = %(id)s"
+        assert tuples(connection, sql, {"id": attempt.attempt_id}) == [(worker.clock.now(),)]
+
+
 def test_logs_come_in_parts_that_may_repeat(worker: Worker) -> None:
     attempt, token = worker.start("a")
     other = worker.attempt("b")

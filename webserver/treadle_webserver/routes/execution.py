@@ -17,6 +17,7 @@ from treadle_metadata import attempt_logs
 from treadle_metadata.attempt_tokens import AttemptClaim, AttemptTokenError, Scope
 from treadle_metadata.errors import InvalidRequestError
 from treadle_metadata.identifiers import AttemptRef
+from treadle_webserver import worker_clocks
 from treadle_webserver.authorize import ClaimOf
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
@@ -64,10 +65,13 @@ def record(reports: Reports, service: ServiceOf) -> AnswersShape:
     starts = _admitted(reports.starts, service, (Scope.QUEUED,), refused)
     finishes = _admitted(reports.finishes, service, _EITHER, refused)
     heartbeats = _admitted(reports.heartbeats, service, _EITHER, refused)
+    batch = Batch(starts=_plain(starts), finishes=_plain(finishes), heartbeats=_plain(heartbeats))
+    now = service.now()
     try:
-        answers = _execution(service).record(
-            Batch(starts=_plain(starts), finishes=_plain(finishes), heartbeats=_plain(heartbeats))
-        )
+        ahead = worker_clocks.difference(reports.sent_at, now)
+        told: list[Any] = [*batch.starts, *batch.finishes]
+        worker_clocks.correct(told, ahead, now=now)
+        answers = _execution(service).record(batch)
     except ExecutionUnavailable as error:
         raise _away() from error
     except (KeyError, TypeError, ValueError) as error:

@@ -47,8 +47,9 @@ class FinishItem(Item):
 
 
 class Reports(BaseModel):
-    """What gathered at a host since its last request."""
+    """What gathered at a host since its last request. ``sent_at``: what time the worker has."""
 
+    sent_at: AwareDatetime | None = None
     starts: list[StartItem] = []
     finishes: list[FinishItem] = []
     heartbeats: list[Item] = []
