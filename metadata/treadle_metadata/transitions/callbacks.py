@@ -93,9 +93,9 @@ _FINISH: Final = """
     SET state = CASE report.outcome WHEN 'success' THEN 'success' ELSE 'failed' END, ended_at = report.ended_at,
         error = report.error, lease_until = NULL
     FROM unnest(%(attempt_ids)s::uuid[], %(outcomes)s::text[], %(ended)s::timestamptz[], %(errors)s::jsonb[])
-         AS report (attempt_id, outcome, ended_at, error)
-         JOIN callback AS was USING (attempt_id) JOIN dag_run AS run ON run.id = was.dag_run_id
-    WHERE callback.id = was.id AND was.attempt_id = report.attempt_id AND callback.state IN ('queued', 'running')
+         AS report (attempt_id, outcome, ended_at, error), dag_run AS run
+    WHERE callback.attempt_id = report.attempt_id AND callback.state IN ('queued', 'running')
+      AND run.id = callback.dag_run_id
     RETURNING callback.id, callback.attempt_id, callback.event, callback.state, callback.error, run.dag_id, run.run_id
 """
 
