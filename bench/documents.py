@@ -35,7 +35,7 @@ def install(connection: Connection, document: DagDocument, *, now: datetime, **c
         "is_paused": False,
         "max_active_runs": document.max_active_runs,
         "max_active_tasks": document.max_active_tasks,
-        "waits_for_past": any(task.depends_on_past or task.wait_for_downstream for task in document.tasks),
+        "waits_for_past": any(task.waits_for_past for task in document.tasks),
         "created_at": now,
     }
     connection.execute(insert(dag).values(values | columns))

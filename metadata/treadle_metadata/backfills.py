@@ -121,7 +121,7 @@ def _check(document: DagDocument, from_date: datetime, to_date: datetime, reproc
 
 
 def _check_order(document: DagDocument, run_backwards: bool) -> None:
-    waiting = [task.task_id for task in document.tasks if task.depends_on_past or task.wait_for_downstream]
+    waiting = [task.task_id for task in document.tasks if task.waits_for_past]
     if run_backwards and waiting:
         raise InvalidRequestError(
             f"DAG {shown(document.dag_id)} cannot be filled backwards: "

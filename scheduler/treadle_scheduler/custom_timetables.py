@@ -34,9 +34,9 @@ _Key = tuple[Any, ...]
 
 
 class CustomTimetables:
-    """The questions under way and the answers not yet taken, by DAG. Without ``wake`` each question is waited for.
+    """The questions under way and the answers not yet taken, by DAG.
 
-    The default is for simulations: whatever the process has installed is asked, one question after another.
+    Without ``wake`` each question is waited for: for a loop that somebody calls beat by beat.
     """
 
     def __init__(self, evaluator: Evaluator = ask, wake: Callable[[], None] | None = None) -> None:

@@ -179,6 +179,11 @@ class TaskDocument:
     line: int | None = field(default=None, compare=False)
     """Line of the task's definition in its file; not part of the digest."""
 
+    @property
+    def waits_for_past(self) -> bool:
+        """Whether the task waits for the run before its own."""
+        return self.depends_on_past or self.wait_for_downstream
+
 
 @dataclass(frozen=True, slots=True)
 class ParamDocument:

@@ -75,7 +75,7 @@ def compile_graph(document: DagDocument, *, version_id: int = 0, version_hash: s
         for position, task in enumerate(document.tasks)
     )
     scopes = scopes_of(document)
-    past_dependent = tuple(node.index for node in nodes if node.task.depends_on_past or node.task.wait_for_downstream)
+    past_dependent = tuple(node.index for node in nodes if node.task.waits_for_past)
     skippers = tuple(node.index for node in nodes if node.task.can_skip)
     links = links_of(document, upstream, groups, scopes)
     return Graph(document, version_id, version_hash, nodes, index, scopes, past_dependent, skippers, links)

@@ -140,7 +140,6 @@ def _version_row(number: int, document: DagDocument) -> dict[str, Any]:
 
 
 def _dag_row(number: int, document: DagDocument) -> dict[str, Any]:
-    waits = any(task.depends_on_past or task.wait_for_downstream for task in document.tasks)
     return {
         "dag_id": document.dag_id,
         "file": f"{document.dag_id}.py",
@@ -148,6 +147,6 @@ def _dag_row(number: int, document: DagDocument) -> dict[str, Any]:
         "is_paused": False,
         "max_active_runs": document.max_active_runs,
         "max_active_tasks": document.max_active_tasks,
-        "waits_for_past": waits,
+        "waits_for_past": any(task.waits_for_past for task in document.tasks),
         "created_at": _LONG_AGO,
     }
