@@ -6,10 +6,16 @@ crash before the commit leaves the deadline for whoever looks next.
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Final
+
 from sqlalchemy import Connection
 
 from treadle_metadata import deadlines
 from treadle_scheduler.context import Context, Done
+
+HELD_ELSEWHERE: Final = timedelta(milliseconds=20)
+"""How soon to look again at a deadline that another scheduler fires at this moment."""
 
 
 def fire_deadlines(context: Context) -> Done:
@@ -18,6 +24,9 @@ def fire_deadlines(context: Context) -> Done:
 
     def act(connection: Connection) -> Done:
         fired = deadlines.fire(connection, now=now)
-        return Done(fired, deadlines.next_due(connection), again=fired > 0)
+        due_at = deadlines.next_due(connection)
+        if due_at is not None:
+            due_at = max(due_at, now + HELD_ELSEWHERE)
+        return Done(fired, due_at, again=fired > 0)
 
     return context.database.run(act)

@@ -11,12 +11,13 @@ import pytest
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import AssetCondition, DeadlineDocument, ScheduleDocument, TaskDocument
-from treadle_metadata import backfills, clearing, deadlines, marking
+from treadle_metadata import backfills, claims, clearing, deadlines, marking
 from treadle_metadata.assets import emitting
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import rows
+from treadle_scheduler.duties.fire_deadlines import HELD_ELSEWHERE, fire_deadlines
 from treadle_scheduler.waking import Scope
 
 MINUTE = timedelta(minutes=1)
@@ -63,6 +64,18 @@ def test_a_run_that_is_not_over_in_time_fires_its_deadline_once(scheduler: TestS
     (row,) = stored(scheduler)
     assert row["missed_at"] == row["due_at"] == scheduler.clock.now()
     assert row["run_id"] == run_id
+
+
+def test_a_deadline_that_another_scheduler_holds_lets_the_loop_rest(scheduler: TestScheduler) -> None:
+    scheduler.install(stuck())
+    scheduler.trigger("d")
+    scheduler.beats()
+    scheduler.clock.advance(MINUTE)
+    now = scheduler.clock.now()
+    with scheduler.database.begin() as other:
+        claims.claim_due_deadlines(other, now=now, most=1)
+        done = fire_deadlines(scheduler.context)
+    assert (done.count, done.next_at) == (0, now + HELD_ELSEWHERE)
 
 
 def test_a_run_that_ends_in_time_has_none_any_more(scheduler: TestScheduler) -> None:
