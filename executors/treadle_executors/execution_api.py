@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar, cast
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from treadle_executors.batches import Answers, Batch, ExecutionUnavailable
 from treadle_metadata import execution
 from treadle_metadata.clock import Clock, SystemClock
-from treadle_metadata.connection import TASKS, WAKE, Database, notify
+from treadle_metadata.connection import TASKS, WAKE, Database, is_passing, notify
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.settings import Settings
 from treadle_worker.protocol import Request, StartAnswer
@@ -88,9 +88,7 @@ class DatabaseExecution:
     def _guarded(act: Callable[[], T]) -> T:
         try:
             return act()
-        except (OperationalError, InterfaceError, PoolTimeoutError) as error:
-            raise ExecutionUnavailable(str(getattr(error, "orig", None) or error)) from error
-        except DBAPIError as error:
-            if error.connection_invalidated:
-                raise ExecutionUnavailable(str(error.orig)) from error
+        except (DBAPIError, PoolTimeoutError) as error:
+            if is_passing(error):
+                raise ExecutionUnavailable(str(getattr(error, "orig", None) or error)) from error
             raise

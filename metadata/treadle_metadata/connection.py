@@ -15,7 +15,8 @@ from typing import Any, Final, TypeVar, cast
 import psycopg
 from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from treadle_metadata.direct import DirectConnection
 
@@ -37,6 +38,11 @@ POOLS: Final = "treadle_pools"
 RETRIES: Final = 5
 T = TypeVar("T")
 _RETRIED = ("40001", "40P01")
+
+# Connections, transactions that were rolled back, resources, people who intervene, the operating system; and sessions
+# that were ended, or that find a standby where the primary was.
+_PASSING_CLASSES: Final = ("08", "40", "53", "57", "58")
+_PASSING: Final = ("25006", "25P03", "55P03")
 
 
 class Database:
@@ -128,6 +134,22 @@ def retry_seconds(error: DBAPIError, failures: int) -> float | None:
     if getattr(error.orig, "sqlstate", None) not in _RETRIED or failures == RETRIES - 1:
         return None
     return random.uniform(0.001, 0.02) * (1 << failures)
+
+
+def is_passing(error: BaseException) -> bool:
+    """Tell whether an error says nothing of what was asked: the database is away, full, or was in too great a haste.
+
+    To ask the same later makes sense then. psycopg's ``OperationalError`` alone does not say so: it is also the class
+    of what PostgreSQL can never do, such as storing a value that is too large for an index.
+    """
+    if isinstance(error, PoolTimeoutError):
+        return True
+    if not isinstance(error, DBAPIError):
+        return False
+    state = getattr(error.orig, "sqlstate", None)
+    if state is None:
+        return error.connection_invalidated or isinstance(error, (InterfaceError, InternalError, OperationalError))
+    return error.connection_invalidated or state[:2] in _PASSING_CLASSES or state in _PASSING
 
 
 def _at_once(opened: DBAPIConnection, statement: str) -> None:

@@ -10,8 +10,7 @@ import logging
 from datetime import timedelta
 from typing import Final
 
-from sqlalchemy.exc import InternalError, OperationalError
-
+from treadle_metadata.connection import is_passing
 from treadle_scheduler.context import Context, Done, Duty
 
 log = logging.getLogger(__name__)
@@ -32,11 +31,12 @@ def run_duty(duty: Duty, context: Context) -> Done:
     """
     try:
         return duty(context)
-    except (InternalError, OperationalError) as error:
-        log.warning("the database does not answer, trying again in %g s: %s", OUTAGE.total_seconds(), error.orig)
-        context.database.close()
-        context.memory.forget_all()
-        raise DatabaseOutage from error
-    except Exception:
+    except Exception as error:
+        if is_passing(error):
+            reason = getattr(error, "orig", error)
+            log.warning("the database does not answer, trying again in %g s: %s", OUTAGE.total_seconds(), reason)
+            context.database.close()
+            context.memory.forget_all()
+            raise DatabaseOutage from error
         log.exception("%s failed; it is tried again within %g s", duty.__name__, context.settings.heartbeat_seconds)
         return Done()

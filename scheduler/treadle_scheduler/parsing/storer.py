@@ -14,11 +14,11 @@ from functools import partial
 from typing import Final
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from treadle_metadata.catalog import FileError, FileState, Outcome, ParsedFile, store_parsed
 from treadle_metadata.clock import Clock
-from treadle_metadata.connection import Database
+from treadle_metadata.connection import Database, is_passing
 from treadle_metadata.settings import Settings
 from treadle_scheduler.calendar import next_run
 from treadle_scheduler.parsing.failures import clean
@@ -105,14 +105,14 @@ class Storer:
             try:
                 self._on_stored(self._database.run(partial(self._store, batch=batch)))
                 return
-            except (OperationalError, InterfaceError) as error:
+            except DBAPIError as error:
+                if not is_passing(error):
+                    self._one_by_one(batch, error)
+                    return
                 log.warning("the database takes nothing (%s); trying again", error.orig)
                 with self._changed:
                     if self._stopping or self._changed.wait_for(lambda: self._stopping, RETRY_SECONDS):
                         return
-            except DBAPIError as error:
-                self._one_by_one(batch, error)
-                return
 
     def _one_by_one(self, batch: Batch, error: DBAPIError) -> None:
         """Find the file that the database refuses, and store its error in its place."""
