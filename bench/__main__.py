@@ -30,6 +30,8 @@ NOT_BENCHMARKS = {
     "recorded",
     "records",
     "report",
+    "stepping",
+    "targets",
     "timed",
 }
 

@@ -78,6 +78,7 @@ def run(chosen: argparse.Namespace, folder: Path) -> tuple[list[Violation], dict
                 excuses=monkey.excuses,
                 overlap_seconds=OVERLAP_SECONDS,
                 marked=monkey.people.marked,
+                wrong_clocks=monkey.wrong_clocks,
             )
         )
         lost = cluster.select("SELECT count(*) AS n FROM task_attempt WHERE error ->> 'kind' = 'lost'")[0]["n"]

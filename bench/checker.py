@@ -234,7 +234,7 @@ def never_together(history: History) -> Iterator[str]:
         if sign.kind == "begin":
             of_instance = begins[sign.instance_id]
             of_instance[sign.try_number] = min(sign.at, of_instance.get(sign.try_number, sign.at))
-        if not any(sign.pid in one.pids and one.began <= sign.at <= one.ended for one in history.excuses):
+        if not any(one.covers(sign.pid) and one.began <= sign.at <= one.ended for one in history.excuses):
             latest[key] = max(sign.at, latest.get(key, sign.at))
     for (instance, number), last in latest.items():
         newer = min((at for later, at in begins[instance].items() if later > number), default=last)

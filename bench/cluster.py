@@ -80,6 +80,7 @@ class Cluster:
         self.database = Database(f"{self.server.url()}&options=-c%20statement_timeout%3D2000", application_name="chaos")
         self._install()
         for number in range(len(self.schedulers)):
+            self.set_clock(number, 0.0)
             self.start(number)
         return self
 
@@ -128,9 +129,18 @@ class Cluster:
             dags = [row["dag_id"] for row in rows(connection, "SELECT dag_id FROM dag")]
             pausing.set_paused(connection, dags, False, now=datetime.now(UTC))
 
+    def _clock(self, number: int) -> Path:
+        return self.home / f"clock.{number}"
+
+    def set_clock(self, number: int, seconds: float) -> None:
+        """Let the clock of scheduler ``number`` be off by ``seconds``, from now on."""
+        fresh = self._clock(number).with_suffix(".fresh")
+        fresh.write_text(str(seconds))
+        fresh.replace(self._clock(number))
+
     def start(self, number: int) -> None:
         """Start scheduler ``number``."""
-        command = [sys.executable, "-m", "treadle_cli", "scheduler"]
+        command = [sys.executable, "-m", "bench.stepping", str(self._clock(number))]
         with self.log.open("ab") as log:
             self.schedulers[number] = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
 

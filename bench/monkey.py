@@ -3,8 +3,7 @@
 Kills with SIGKILL (schedulers, runner hosts, task children), ends schedulers in order, stops processes for longer than
 a lease and lets them go on, restarts PostgreSQL in order and without, ends its sessions, and does what people do
 (``bench.people``). What it picks follows from its seed;
-when a victim is hit does not, since that depends on the machine. It does not step clocks: the service has no setting
-for that, and the system's clock belongs to others too.
+when a victim is hit does not, since that depends on the machine. Clocks of single schedulers are set forward and back.
 """
 
 from __future__ import annotations
@@ -16,19 +15,20 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy.exc import DBAPIError
 
 from bench import processes
 from bench.cluster import GRACE_SECONDS, LEASE_SECONDS, RENEWAL_SECONDS, Cluster, is_host, is_task_child
 from bench.people import People
-from bench.records import Excuse
+from bench.records import Excuse, WrongClock
 from treadle_metadata.errors import MetadataError
 
 SHORTEST_FREEZE = LEASE_SECONDS * 1.5
 LONGEST_FREEZE = LEASE_SECONDS * 3
 MOST_FROZEN = 2
+MOST_STEP = LEASE_SECONDS * 2
 DRAWS = 5
 TO_OBEY = RENEWAL_SECONDS + GRACE_SECONDS + 1.0
 """How long a host that goes on may need until it knows that its attempts are not its any more, and has ended them."""
@@ -52,7 +52,9 @@ class Monkey:
         self._random = random.Random(seed)
         self._frozen: list[Frozen] = []
         self.counts: Counter[str] = Counter()
+        self._wrong: dict[int, WrongClock] = {}
         self.excuses: list[Excuse] = []
+        self.wrong_clocks: list[WrongClock] = []
         self.people = People(cluster, self._random)
         acts: dict[Callable[[], bool], int] = {
             self.kill_scheduler: 3,
@@ -66,6 +68,7 @@ class Monkey:
             self.restart_database: 1,
             self.crash_database: 1,
             self.stop_scheduler: 3,
+            self.step_clock: 2,
             **self.people.acts,
         }
         self._acts, self._weights = list(acts), list(acts.values())
@@ -102,6 +105,9 @@ class Monkey:
                 _signal(pid, signal.SIGCONT)
             if one.children:
                 self.excuses.append(Excuse(one.children, one.began, time.monotonic() + TO_OBEY))
+        for number, clock in list(self._wrong.items()):
+            if everything or clock.ended <= time.time():
+                self._set_right(number)
 
     def kill_scheduler(self) -> bool:
         """Kill a scheduler; its host must see that and end its children."""
@@ -114,6 +120,23 @@ class Monkey:
         if one is not None:
             self._cluster.stopping.add(one)
         return one is not None and _signal(one, signal.SIGTERM)
+
+    def step_clock(self) -> bool:
+        """Let a scheduler's clock be wrong for a while, by less than a lease or by more: then others' look over."""
+        number = self._random.randrange(len(self._cluster.schedulers))
+        if number in self._wrong:
+            return False
+        now = time.time()
+        until = now + self._random.uniform(SHORTEST_FREEZE, LONGEST_FREEZE)
+        self._wrong[number] = WrongClock(self._random.uniform(-MOST_STEP, MOST_STEP), now, until, time.monotonic())
+        self._cluster.set_clock(number, self._wrong[number].seconds)
+        return True
+
+    def _set_right(self, number: int) -> None:
+        wrong = self._wrong.pop(number)
+        self._cluster.set_clock(number, 0.0)
+        self.wrong_clocks.append(replace(wrong, ended=time.time()))
+        self.excuses.append(Excuse(None, wrong.monotonic, time.monotonic() + TO_OBEY))
 
     def kill_host(self) -> bool:
         """Kill a runner host; its scheduler must charge its attempts."""

@@ -179,18 +179,20 @@ def deadlines_fired(history: History) -> Iterator[str]:
     for number, count in fired.items():
         if count > 1:
             yield f"deadline {number} was told of {count} times"
-    for one in history.callbacks:
-        if one.late_by is not None and one.late_by < 0:
-            yield f"deadline {one.deadline_id} of run {one.dag_run_id} was told of, and kept by {-one.late_by:.3f} s"
-    rows = Counter(one.dag_run_id for one in history.deadlines if fired[one.id])
-    for run in history.runs:
-        seconds = _dag(history, run.dag_id).deadline_seconds
-        if run.ended_at is None:
+    yield from _told_in_time(history, Counter(one.dag_run_id for one in history.deadlines if fired[one.id]))
+
+
+def _told_in_time(history: History, told: Counter[int]) -> Iterator[str]:
+    """Check what runs that began once and ended by themselves were told of, while all clocks agreed."""
+    late_by = {one.dag_run_id: one.late_by for one in history.callbacks if one.late_by is not None}
+    for run in _untouched(history):
+        if run.clear_number or run.ended_at is None or _disputed(history, run.queued_at, run.ended_at):
             continue
-        taken = run.ended_at - run.queued_at
-        late = sum(taken > most for most in seconds)
-        if run.clear_number == 0 and run.id not in history.marked and rows[run.id] != late:
-            yield f"run {run.id} of {run.dag_id} took {taken:.3f} s and missed {rows[run.id]} deadlines of {seconds}"
+        taken, seconds = run.ended_at - run.queued_at, _dag(history, run.dag_id).deadline_seconds
+        if told[run.id] != sum(taken > most for most in seconds):
+            yield f"run {run.id} of {run.dag_id} took {taken:.3f} s and missed {told[run.id]} deadlines of {seconds}"
+        if late_by.get(run.id, 0.0) < 0:
+            yield f"run {run.id} of {run.dag_id} was told of a deadline that it had kept by {-late_by[run.id]:.3f} s"
 
 
 def dates_filled(history: History) -> Iterator[str]:
@@ -223,12 +225,12 @@ def times_used_once(history: History) -> Iterator[str]:
 def steps_done_once(history: History) -> Iterator[str]:
     """A durable step is not done again once it is recorded, in whichever attempt; a success has all of its steps."""
     steps = {step.key: step for step in history.steps}
-    excused = {pid for excuse in history.excuses for pid in excuse.pids}
+    excused = {pid for excuse in history.excuses for pid in excuse.pids or ()}
     for done in history.steps_done:
         step = steps.get(done.key)
         if step is None or step.done_at is None or done.pid in excused:
             continue
-        if done.at > step.done_at + history.overlap_seconds:
+        if done.at > step.done_at + history.overlap_seconds and not _disputed(history, step.done_at, done.at):
             late = done.at - step.done_at
             yield f"step {done.key} of instance {step.instance_id} was done again {late:.2f} s after its record"
     ended = {one.id for one in history.instances if one.state == TaskState.SUCCESS} - _marked(history)
@@ -239,6 +241,13 @@ def steps_done_once(history: History) -> Iterator[str]:
 
 def _slots(times: Iterable[float], every: float) -> list[int]:
     return [round(one / every) for one in times]
+
+
+def _disputed(history: History, first: float, last: float) -> bool:
+    """Tell whether the schedulers may not have been of one mind on the times of this span."""
+    return any(
+        one.began - abs(one.seconds) < last and first < one.ended + abs(one.seconds) for one in history.wrong_clocks
+    )
 
 
 def _marked(history: History) -> set[int]:

@@ -28,6 +28,7 @@ from bench.records import (
     Sign,
     Step,
     StepDone,
+    WrongClock,
 )
 from treadle import document as documents
 from treadle.document import AssetCondition, DagDocument
@@ -90,6 +91,7 @@ def read(
     excuses: Sequence[Excuse] = (),
     overlap_seconds: float = 0.0,
     marked: Set[int] = frozenset(),
+    wrong_clocks: Sequence[WrongClock] = (),
 ) -> History:
     """Return the whole history.
 
@@ -111,6 +113,7 @@ def read(
         excuses=excuses,
         overlap_seconds=overlap_seconds,
         marked=marked,
+        wrong_clocks=wrong_clocks,
         dags=_dags(connection),
         callbacks=callbacks,
         calls=list(_calls(notes.calls, names, {key: run for run, key in keys.items()})),

@@ -82,11 +82,29 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class Excuse:
-    """A span in which the code of these processes could not be ended, because their host was stopped itself."""
+    """A span in which the code of these processes could not be ended in time: their host was stopped itself.
 
-    pids: frozenset[int]
+    None: of any process, since a scheduler with a wrong clock took leases for over.
+    """
+
+    pids: frozenset[int] | None
     began: float
     ended: float
+
+    def covers(self, pid: int) -> bool:
+        """Tell whether it is about this process."""
+        return self.pids is None or pid in self.pids
+
+
+@dataclass(frozen=True, slots=True)
+class WrongClock:
+    """A span, in seconds since 1970, in which a scheduler's clock was off by so many seconds."""
+
+    seconds: float
+    began: float
+    ended: float
+    monotonic: float = 0.0
+    """When it began by the clock of the signs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +244,7 @@ class History:
     excuses: Sequence[Excuse] = ()
     overlap_seconds: float = 0.0
     """How long an attempt may go on after a newer one began: the time between an order to end and its effect."""
+    wrong_clocks: Sequence[WrongClock] = ()
     marked: Set[int] = frozenset()
     """Runs that people ended themselves: what became of their tasks is not the scheduler's doing alone."""
     dags: Mapping[str, Dag] = field(default_factory=dict)

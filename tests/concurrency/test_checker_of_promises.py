@@ -26,6 +26,7 @@ from bench.records import (
     Sign,
     Step,
     StepDone,
+    WrongClock,
 )
 
 DAGS = {
@@ -218,3 +219,9 @@ def test_a_run_that_people_ended_has_the_events_and_deadlines_that_it_could_have
     ended = replace(GOOD, events=GOOD.events[:1], consumed=consumed, gathered=[], runs=run(1, ended_at=4.0).runs)
     assert rules(ended) == ["events_used_once", "deadlines_fired"]
     assert rules(replace(ended, marked={1})) == []
+
+
+def test_a_deadline_is_disputed_while_a_clock_is_wrong_and_at_no_other_time() -> None:
+    kept = replace(GOOD, runs=run(1, ended_at=4.0).runs)
+    assert rules(replace(kept, wrong_clocks=[WrongClock(3.0, 2.0, 3.0)])) == []
+    assert rules(replace(kept, wrong_clocks=[WrongClock(3.0, 8.0, 9.0)])) == ["deadlines_fired"]
