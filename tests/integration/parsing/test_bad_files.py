@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 from collections.abc import Mapping
 from dataclasses import replace
@@ -186,7 +187,10 @@ def _is_zygote(pid: int) -> bool:
 
 def test_a_document_that_the_database_refuses_harms_only_its_file(strict: Parsed) -> None:
     strict.write("a.py", HEAD + "x = DAG('forged')\nx.max_active_runs = 2 ** 40\n")
+    long_name = "".join(map(chr, random.Random(1).choices(range(0x4E00, 0x9FFF), k=1500)))
+    strict.write("b.py", HEAD + f"from treadle import Asset\nx = DAG('long', schedule=Asset({long_name!r}))\n")
     strict.write("good.py", dag_text("good"))
     with running(strict):
         assert "cannot be stored" in strict.wait_for_error("a.py")["message"]
+        assert "cannot be stored" in strict.wait_for_error("b.py")["message"]
         strict.wait_for_dag("good")
