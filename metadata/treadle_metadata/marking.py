@@ -18,7 +18,7 @@ from treadle_metadata import clearing
 from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.deciding.graph import GraphCache
 from treadle_metadata.endings import end_runs, must_tear_down, tell_workers
-from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
+from treadle_metadata.errors import ConflictError, InvalidRequestError, shown
 from treadle_metadata.planning import state_counts
 from treadle_metadata.runs import find_run, lock_run
 from treadle_metadata.selecting import (
@@ -32,7 +32,6 @@ from treadle_metadata.selecting import (
     tasks_by_version,
     within_groups,
 )
-from treadle_metadata.statements import rows
 from treadle_metadata.states import FINISHED, RunState, TaskState, may_follow
 from treadle_metadata.transitions import instances, runs
 
@@ -138,36 +137,6 @@ def mark_selected(connection: Connection, selection: Selection, state: str, *, n
     return wanted
 
 
-def mark_instances(
-    connection: Connection,
-    dag_id: str,
-    run_id: str,
-    task_id: str,
-    state: str,
-    *,
-    map_indexes: Sequence[int] | None = None,
-    now: datetime,
-) -> Sequence[Mapping[str, Any]]:
-    """Set instances of one task in one run, as :func:`mark_selected` does; return their new rows.
-
-    Raises:
-        NotFoundError: there is no such run or instance.
-        InvalidRequestError: ``state`` is not one of the three.
-    """
-    _checked(state)
-    run = lock_run(connection, dag_id, run_id)
-    indexes = None if map_indexes is None else tuple(map_indexes)
-    if not _rows(connection, run, task_id, indexes):
-        raise NotFoundError(f"task instance of run {shown(run_id)}", task_id)
-    mark_selected(
-        connection,
-        Selection(dag_id=dag_id, run_id=run_id, task_ids=(task_id,), map_indexes=indexes),
-        state,
-        now=now,
-    )
-    return _rows(connection, run, task_id, indexes)
-
-
 def _checked(state: str) -> TaskState:
     if state not in _OF_INSTANCES:
         raise InvalidRequestError(f"a task instance can be set to success, failed or skipped, not to {shown(state)}")
@@ -211,23 +180,3 @@ def _alike(instances: Iterable[Row]) -> Iterable[tuple[tuple[str, ...], tuple[st
     for run_id, names in tasks.items():
         runs_with.setdefault(tuple(sorted(names)), []).append(run_id)
     return [(names, tuple(run_ids)) for names, run_ids in runs_with.items()]
-
-
-def _rows(
-    connection: Connection, run: Mapping[str, Any], task_id: str, indexes: Sequence[int] | None
-) -> Sequence[Mapping[str, Any]]:
-    return rows(
-        connection,
-        """
-        SELECT * FROM task_instance
-        WHERE month = %(month)s AND dag_run_id = %(run)s AND task_id = %(task_id)s
-          AND (%(indexes)s::int[] IS NULL OR map_index = ANY(%(indexes)s::int[]))
-        ORDER BY map_index
-        """,
-        {
-            "month": run["month"],
-            "run": run["id"],
-            "task_id": task_id,
-            "indexes": None if indexes is None else list(indexes),
-        },
-    )

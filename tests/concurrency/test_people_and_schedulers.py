@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection
+from tests.support.marks import mark_task
 from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.waiting import wait_until
 
@@ -69,8 +70,8 @@ def test_a_task_cleared_while_its_run_ends_runs_again(scheduler: TestScheduler, 
     scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
     scheduler.beats()
     with scheduler.database.begin() as connection:
-        marking.mark_instances(connection, "d", run_id, "a", "success", now=clock.now())
-        marking.mark_instances(connection, "d", run_id, "b", "success", now=clock.now())
+        mark_task(connection, "d", run_id, "a", "success", now=clock.now())
+        mark_task(connection, "d", run_id, "b", "success", now=clock.now())
     selection = clearing.Selection(dag_id="d", task_ids=("a",))
     with meanwhile(scheduler.database, lambda other: clearing.clear(other, selection, now=clock.now())) as connection:
         run = the_run(connection)
@@ -110,7 +111,7 @@ def test_a_task_marked_while_it_is_queued_is_told_to_end(scheduler: TestSchedule
     assert scheduler.task_states(run_id) == {"a": "scheduled"}
 
     def mark(other: Connection) -> None:
-        marking.mark_instances(other, "d", run_id, "a", "success", now=clock.now())
+        mark_task(other, "d", run_id, "a", "success", now=clock.now())
 
     with scheduler.database.listen() as listener:
         with meanwhile(scheduler.database, mark) as connection:

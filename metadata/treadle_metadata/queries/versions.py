@@ -81,20 +81,6 @@ def source_of(connection: Connection, code_hash: str | None) -> str | None:
     return str(found[0]["source"]) if found else None
 
 
-def texts_of(connection: Connection, version_id: int) -> list[dict[str, Any]]:
-    """Return the texts that a version has had, the oldest first: ``hash``, ``since``, ``source``."""
-    found = rows(
-        connection,
-        """
-        SELECT had.hash, had.since, code.source
-        FROM dag_version_code AS had JOIN dag_code AS code USING (hash)
-        WHERE had.version_id = %(version)s ORDER BY had.since, had.hash
-        """,
-        {"version": version_id},
-    )
-    return [dict(row) for row in found]
-
-
 def text_of_dag(connection: Connection, dag_id: str, code_hash: str) -> str:
     """Return a text that some version of a DAG has had.
 

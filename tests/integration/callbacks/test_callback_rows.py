@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from tests.support.marks import mark_task
 from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.versions import add_version
 
@@ -240,7 +241,7 @@ def test_what_a_person_marks_is_told_of_by_no_callback_of_the_task(scheduler: Te
     (attempt,) = held.taken
     assert held.start(attempt)
     with scheduler.database.begin() as connection:
-        marking.mark_instances(connection, "d", run_id, "a", "success", now=held.now)
+        mark_task(connection, "d", run_id, "a", "success", now=held.now)
     assert not held.take_callbacks(attempt)
     scheduler.beats()
     assert stored(scheduler) == []

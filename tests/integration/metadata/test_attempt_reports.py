@@ -9,11 +9,12 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from tests.support.marks import mark_task
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import TaskDocument
 from treadle_executors.executor import ExecutorEvent
-from treadle_metadata import execution, marking
+from treadle_metadata import execution
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
@@ -152,7 +153,7 @@ def test_a_lost_attempt_says_when_it_started_and_where(rig: Rig) -> None:
 def test_an_attempt_whose_instance_is_marked_is_closed_at_once_and_completed_by_its_worker(rig: Rig) -> None:
     rig.start()
     with rig.database.begin() as connection:
-        marking.mark_instances(connection, "one", rig.run_id, "task", "success", now=rig.clock.now())
+        mark_task(connection, "one", rig.run_id, "task", "success", now=rig.clock.now())
     (closed,) = rig.attempts()
     assert (closed["outcome"], closed["ended_at"], closed["hostname"]) == ("withdrawn", rig.clock.now(), "here")
     rig.clock.advance(timedelta(seconds=1))

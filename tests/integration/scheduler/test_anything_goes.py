@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from tests.support import databases
+from tests.support.marks import mark_task
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import DagDocument, ExpandArgument, ExpandDocument, TaskDocument
@@ -170,7 +171,7 @@ class Anything(RuleBasedStateMachine):
         if found:
             one = found[which % len(found)]
             indexes = [one["map_index"]]
-            self._act(marking.mark_instances, one["dag_id"], one["run_id"], one["task_id"], state, map_indexes=indexes)
+            self._act(mark_task, one["dag_id"], one["run_id"], one["task_id"], state, map_indexes=indexes)
 
     @rule(paused=st.booleans(), column=st.sampled_from(["is_paused", "is_active"]))
     def pause(self, paused: bool, column: str) -> None:

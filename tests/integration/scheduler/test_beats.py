@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.support.marks import mark_task
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import ExpandArgument, ExpandDocument, ScheduleDocument, TaskDocument
@@ -312,7 +313,7 @@ def test_multi_slot_tasks_never_overfill_their_pool_and_an_impossible_one_blocks
     assert list(scheduler.task_states(run_id).values()).count("queued") == 2
     with scheduler.database.begin() as connection:
         execute(connection, "UPDATE slot_pool SET slots = 4 WHERE name = 'six'")
-        marking.mark_instances(connection, "slots", run_id, "t0", "success", now=scheduler.clock.now())
+        mark_task(connection, "slots", run_id, "t0", "success", now=scheduler.clock.now())
     scheduler.beats()
     assert list(scheduler.task_states(run_id).values()).count("queued") == 1
 
@@ -354,11 +355,11 @@ def test_a_failed_past_holds_the_next_run_until_somebody_marks_it(scheduler: Tes
     scheduler.beats()
     assert scheduler.run_states("past") == {first: "failed", second: "running"}
     with scheduler.database.begin() as connection:
-        marking.mark_instances(connection, "past", first, "t", "success", now=scheduler.clock.now())
+        mark_task(connection, "past", first, "t", "success", now=scheduler.clock.now())
     scheduler.beats()
     assert scheduler.task_states(second) == {"t": "none", "below": "none"}
     with scheduler.database.begin() as connection:
-        marking.mark_instances(connection, "past", first, "below", "success", now=scheduler.clock.now())
+        mark_task(connection, "past", first, "below", "success", now=scheduler.clock.now())
     scheduler.beats()
     assert scheduler.run_states("past")[second] == "success"
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.support.marks import mark_task
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import ScheduleDocument, TaskDocument
@@ -107,7 +108,7 @@ def test_a_queued_attempt_that_is_marked_leaves_nothing_open(scheduler: TestSche
         if mark == "run":
             marking.mark_run(connection, "d", run_id, "success", now=scheduler.clock.now())
         else:
-            marking.mark_instances(connection, "d", run_id, "a", "success", now=scheduler.clock.now())
+            mark_task(connection, "d", run_id, "a", "success", now=scheduler.clock.now())
     scheduler.beats()
     assert scheduler.task_states(run_id) == {"a": "success"}
     assert scheduler.run_states("d") == {run_id: "success"}

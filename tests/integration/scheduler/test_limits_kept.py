@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event
+from tests.support.marks import mark_task
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import ExpandArgument, ExpandDocument, TaskDocument
-from treadle_metadata import marking
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings, SettingsError, load
@@ -215,6 +215,6 @@ def test_a_marked_task_frees_its_slot_at_once(scheduler: TestScheduler) -> None:
     run_id = scheduler.trigger("d")
     scheduler.beats()
     with scheduler.database.begin() as connection:
-        marking.mark_instances(connection, "d", run_id, kept[0]["task_id"], "success", now=scheduler.clock.now())
+        mark_task(connection, "d", run_id, kept[0]["task_id"], "success", now=scheduler.clock.now())
     scheduler.beats()
     assert sorted(one["task_id"] for one in kept) == ["a", "b"]
