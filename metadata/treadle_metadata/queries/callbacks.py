@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from treadle_metadata.errors import NotFoundError
+from treadle_metadata.queries.dags import check_dag
 from treadle_metadata.queries.runs import get_run
 from treadle_metadata.statements import rows
 
@@ -43,7 +44,13 @@ def callbacks_of_run(connection: Connection, dag_id: str, run_id: str) -> Sequen
 
 
 def newest_callbacks(connection: Connection, dag_id: str | None, states: Sequence[str]) -> Sequence[Mapping[str, Any]]:
-    """Return the newest callbacks of a DAG or of all, in one of ``states`` if any are given."""
+    """Return the newest callbacks of a DAG or of all, in one of ``states`` if any are given.
+
+    Raises:
+        NotFoundError: there is no such DAG.
+    """
+    if dag_id is not None:
+        check_dag(connection, dag_id)
     sql = (
         _CALLBACKS + " WHERE (%(dag_id)s::text IS NULL OR run.dag_id = %(dag_id)s)"
         " AND (%(states)s::text[] = '{}' OR callback.state = ANY(%(states)s))"
@@ -89,7 +96,13 @@ def deadlines_of_run(connection: Connection, dag_id: str, run_id: str) -> Sequen
 
 
 def newest_deadlines(connection: Connection, dag_id: str | None, *, missed: bool) -> Sequence[Mapping[str, Any]]:
-    """Return the newest deadlines of a DAG or of all; ``missed`` leaves out those that may still be kept."""
+    """Return the newest deadlines of a DAG or of all; ``missed`` leaves out those that may still be kept.
+
+    Raises:
+        NotFoundError: there is no such DAG.
+    """
+    if dag_id is not None:
+        check_dag(connection, dag_id)
     sql = (
         _DEADLINES + " WHERE (%(dag_id)s::text IS NULL OR run.dag_id = %(dag_id)s)"
         " AND (NOT %(missed)s OR deadline.missed_at IS NOT NULL)"

@@ -68,6 +68,16 @@ def get_dag(connection: Connection, dag_id: str) -> dict[str, Any]:
     return dict(found[0])
 
 
+def check_dag(connection: Connection, dag_id: str) -> None:
+    """Look whether there is such a DAG.
+
+    Raises:
+        NotFoundError: there is none; the message names the nearest id.
+    """
+    if not tuples(connection, "SELECT FROM dag WHERE dag_id = %(dag_id)s", {"dag_id": dag_id}):
+        raise no_such_dag(connection, dag_id)
+
+
 def no_such_dag(connection: Connection, dag_id: str) -> NotFoundError:
     """Return the error that there is no such DAG, with the nearest id, and a broken file that is named like it."""
     known = tuples(connection, "SELECT dag_id FROM dag ORDER BY dag_id LIMIT %(limit)s", {"limit": _KNOWN_FOR_HINT})

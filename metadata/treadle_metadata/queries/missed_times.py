@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from treadle_metadata.queries.dags import no_such_dag
+from treadle_metadata.queries.dags import check_dag
 from treadle_metadata.statements import rows
 
 
@@ -15,7 +15,9 @@ def missed_times(connection: Connection, dag_id: str, *, most: int) -> Sequence[
     """Return the times that became no run, newest first: single ones, and rows for many in a row.
 
     ``slots`` is how many times a row stands for, from ``run_after`` to ``last_run_after``; None where nobody counted.
-    Raises NotFoundError if there is no such DAG.
+
+    Raises:
+        NotFoundError: there is no such DAG.
     """
     found = rows(
         connection,
@@ -25,6 +27,6 @@ def missed_times(connection: Connection, dag_id: str, *, most: int) -> Sequence[
         """,
         {"dag_id": dag_id, "most": most},
     )
-    if not found and not rows(connection, "SELECT FROM dag WHERE dag_id = %(dag_id)s", {"dag_id": dag_id}):
-        raise no_such_dag(connection, dag_id)
+    if not found:
+        check_dag(connection, dag_id)
     return found

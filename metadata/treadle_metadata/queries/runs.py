@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from treadle_metadata.errors import NotFoundError
 from treadle_metadata.queries.conditions import ANYTIME, Between, Conditions
-from treadle_metadata.queries.dags import no_such_dag
+from treadle_metadata.queries.dags import check_dag
 from treadle_metadata.queries.paging import NOT_YET, Page, PageRequest, SortKey, fetch_page
 from treadle_metadata.statements import rows
 from treadle_metadata.states import RunState
@@ -70,8 +70,7 @@ def get_run(connection: Connection, dag_id: str, run_id: str) -> dict[str, Any]:
     )
     if found:
         return dict(found[0])
-    if not rows(connection, "SELECT 1 FROM dag WHERE dag_id = %(dag_id)s", {"dag_id": dag_id}):
-        raise no_such_dag(connection, dag_id)
+    check_dag(connection, dag_id)
     raise NotFoundError(f"run of DAG {dag_id!r}", run_id)
 
 

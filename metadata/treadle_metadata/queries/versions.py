@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from treadle.document import DagDocument, loads
 from treadle_metadata.errors import NotFoundError
 from treadle_metadata.queries.conditions import Conditions
-from treadle_metadata.queries.dags import no_such_dag
+from treadle_metadata.queries.dags import check_dag
 from treadle_metadata.queries.paging import Page, PageRequest, SortKey, fetch_page
 from treadle_metadata.statements import rows, tuples
 
@@ -61,8 +61,7 @@ def get_version(connection: Connection, dag_id: str, number: int | None = None) 
     )
     if found:
         return dict(found[0])
-    if not rows(connection, "SELECT 1 FROM dag WHERE dag_id = %(dag_id)s", {"dag_id": dag_id}):
-        raise no_such_dag(connection, dag_id)
+    check_dag(connection, dag_id)
     raise NotFoundError(f"version of DAG {dag_id!r}", "newest" if number is None else number)
 
 

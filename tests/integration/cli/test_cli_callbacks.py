@@ -47,6 +47,12 @@ def test_callbacks_are_listed_with_what_went_wrong(line: CommandLine, told: str)
     assert "no such channel" in line.ok("callbacks", "list")
 
 
+@pytest.mark.usefixtures("told")
+@pytest.mark.parametrize("kind", ["callbacks", "deadlines"])
+def test_a_dag_that_is_not_there_is_told_of_with_the_nearest(line: CommandLine, kind: str) -> None:
+    assert "did you mean 'sales'?" in line.fails(kind, "list", "salse")
+
+
 def test_the_log_of_a_callback_is_printed(
     line: CommandLine, told: str, scheduler: TestScheduler, settings: Settings
 ) -> None:
