@@ -159,6 +159,9 @@ def _not_in_version(connection: Connection, dag: DagFacts, run: Row, task_id: st
 
 
 def _queued_run(connection: Connection, dag: DagFacts, run: Row, now: datetime, settings: Settings) -> Explanation:
+    fault = _not_advanced(connection, run)
+    if fault is not None:
+        return fault
     room, backfill_is_paused = facts.room_for(connection, run, settings, now)
     scheduler = facts.scheduler_facts(connection, now)
     one = facts.run_facts(run, backfill_is_paused=backfill_is_paused)

@@ -13,6 +13,7 @@ from treadle.document import ScheduleDocument, TaskDocument
 from treadle_metadata import marking
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
+from treadle_metadata.queries.why import why_is_run_not_running
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
 from treadle_scheduler.duties.advance_runs import advance_runs
@@ -60,6 +61,9 @@ def test_runs_of_other_dags_start_and_it_starts_with_a_release_that_can_read_it(
     assert (warning["dag_id"], warning["kind"]) == ("broken", "evaluation")
     assert f"run {broken!r} cannot be advanced" in warning["message"]
     assert "nobody" in warning["message"]
+    with scheduler.database.begin() as connection:
+        why = why_is_run_not_running(connection, "broken", broken, now=clock.now(), settings=scheduler.context.settings)
+    assert why.reason == "evaluation_error"
 
     change(scheduler, "a")
     scheduler.beats()
