@@ -41,6 +41,8 @@ class Context:
     """The runs that could not be advanced."""
     outbox: list[tuple[str, Workload]] = field(default_factory=list)
     """Attempts whose queued state is committed and that still have to be handed to their executor."""
+    under_way: int = 0
+    """How many attempts all schedulers together had under way when tasks were queued last."""
 
 
 @dataclass(frozen=True, slots=True)
