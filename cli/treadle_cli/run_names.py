@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, time, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection
@@ -15,7 +15,11 @@ from treadle_metadata.queries.paging import PageRequest
 from treadle_metadata.queries.runs import RunFilter, get_run, list_runs
 from treadle_metadata.queries.versions import newest_document
 
-HELP: Final = "RUN is a run id or a logical date; the newest run if not given."
+HELP: Final = "RUN is a run id or a logical date (a date alone: that day's run); the newest run if not given."
+
+
+_NAMED: Final = 3
+_MOST: Final = 100
 
 
 def find_run(connection: Connection, dag_id: str, named: str | None) -> dict[str, Any]:
@@ -23,7 +27,7 @@ def find_run(connection: Connection, dag_id: str, named: str | None) -> dict[str
 
     Raises:
         NotFoundError: there is no such DAG or run.
-        CliError: the DAG has no run at all.
+        CliError: the DAG has no run at all, or a date means several.
     """
     if named is None:
         document = newest_document(connection, dag_id)
@@ -34,15 +38,37 @@ def find_run(connection: Connection, dag_id: str, named: str | None) -> dict[str
     try:
         return get_run(connection, dag_id, named)
     except NotFoundError:
-        moment = _moment(named)
-        if moment is None:
+        found = _by_date(connection, dag_id, named)
+        if found is None:
             raise
-        instant = edge.localised(moment, newest_document(connection, dag_id).timezone)
-        wanted = RunFilter(dag_id=dag_id, logical_date=Between(gte=instant, lte=instant))
-        found = list_runs(connection, wanted, PageRequest(limit=1, cursor="")).rows
-        if not found:
-            raise
-        return found[0]
+        return found
+
+
+def _by_date(connection: Connection, dag_id: str, named: str) -> dict[str, Any] | None:
+    """Return the run with this logical date; for the date of a day without one of midnight, the only one of the day."""
+    moment = _moment(named)
+    if moment is None:
+        return None
+    zone = newest_document(connection, dag_id).timezone
+    instant = edge.localised(moment, zone)
+    found = _dated(connection, dag_id, Between(gte=instant, lte=instant))
+    if not found and len(named) == len("2026-03-01") and moment.time() == time.min:
+        found = _dated(connection, dag_id, Between(gte=instant, lt=edge.localised(moment + timedelta(days=1), zone)))
+    if len(found) > 1:
+        ids = ", ".join(one["run_id"] for one in found[:_NAMED]) + (", ..." if len(found) > _NAMED else "")
+        raise CliError(
+            f"{named} means {_several(len(found))} runs of DAG {dag_id!r}: {ids}; name one by its id or time"
+        )
+    return found[0] if found else None
+
+
+def _dated(connection: Connection, dag_id: str, between: Between) -> list[dict[str, Any]]:
+    wanted = RunFilter(dag_id=dag_id, logical_date=between)
+    return list(list_runs(connection, wanted, PageRequest(limit=_MOST, cursor="")).rows)
+
+
+def _several(number: int) -> str:
+    return f"{number} or more" if number == _MOST else str(number)
 
 
 def _moment(text: str) -> datetime | None:

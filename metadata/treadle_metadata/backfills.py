@@ -116,7 +116,7 @@ def _check(document: DagDocument, from_date: datetime, to_date: datetime, reproc
     if document.schedule.kind not in ("cron", "delta", "events", "custom") or not document.schedule.periodic:
         raise InvalidRequestError(
             f"DAG {shown(document.dag_id)} has no dates to fill: its schedule is {document.schedule.kind!r}, "
-            "expected a cron expression or a timedelta"
+            "expected a cron expression, a timedelta, events or a periodic timetable of your own"
         )
 
 

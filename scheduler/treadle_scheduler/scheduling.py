@@ -105,8 +105,9 @@ def outcome_of_failure(look: Look, error: Exception) -> Outcome:
     """Return what comes of a schedule that cannot be evaluated: a warning, and no run of this DAG (case A4)."""
     dag_id, last = look.graph.dag_id, look.situation.last
     again = look.now + ASK_AGAIN if look.is_custom else None
-    then = "It is asked again in a minute" if look.is_custom else "It makes no run until it is changed"
-    message = f"The schedule gives no next run: {error if look.is_custom else repr(error)} {then}."
+    then = "it is asked again in a minute" if look.is_custom else "it makes no run until it is changed"
+    told = str(error if look.is_custom else repr(error)).rstrip(".")
+    message = f"The schedule gives no next run: {told}; {then}."
     return Outcome(dag_id, planned(dag_id, last=last, following=None, look_at=again), warning=message)
 
 

@@ -21,7 +21,7 @@ from treadle_metadata.selecting import Selection
 _COLUMNS: Final = ("run_id", "logical_date", "task_id", "map_index", "state", "action")
 
 _OPTIONS: Final = (
-    click.option("-r", "--run-id", "run", help="Only this run (its id or logical date)."),
+    click.option("-r", "--run-id", "run", help="Only this run (its id or logical date; a date alone: that day's run)."),
     click.option("--past", is_flag=True, help="With --run-id: also the runs before it."),
     click.option("--future", is_flag=True, help="With --run-id: also the runs after it."),
     click.option("-s", "--start-date", type=edge.Moment(), help="Only runs with this logical date or a later one."),

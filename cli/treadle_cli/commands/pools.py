@@ -64,7 +64,7 @@ def set_(name: str, slots: int | None, description: str, no_limit: bool, include
         audit.record(connection, actor=edge.actor(), event="set_pool", now=edge.now(), detail=detail)
 
     in_database(act)
-    say(f"Pool {name} has {'no limit' if no_limit else f'{slots} slots'}.")
+    say(f"Pool {name} has {'no limit' if slots is None else counted(slots, 'slot')}.")
 
 
 @pools.command(examples=("treadle pools delete database",))

@@ -135,7 +135,8 @@ def _unknown_pool(dag: ParsedDag, file: ParsedFile, pools: Collection[str]) -> F
             continue
         line = task.get("line") or dag.document.get("line")
         close = difflib.get_close_matches(pool[:250], pools, n=1)
-        advice = f"did you mean {close[0]!r}?" if close else "make it with 'treadle pools set', or correct the name"
+        make = "make it with 'treadle pools set'"
+        advice = f"did you mean {close[0]!r}? Else {make}" if close else f"{make}, or correct the name"
         known = ", ".join(sorted(pools)[:20]) + (", ..." if len(pools) > 20 else "")
         return FileError(
             f"{place(file.file, line)}: task {shown(task['task_id'])} of DAG {shown(dag.dag_id)} names the pool "

@@ -102,7 +102,10 @@ def next_run(dag: DagFacts, now: datetime) -> Explanation:
 def _ended(dag: DagFacts, now: datetime) -> Explanation:
     schedule = f"the schedule {dag.schedule or ''} of DAG {dag.dag_id!r}".replace("  ", " ")
     if dag.schedule_warning is not None:
-        return Explanation(Reason.SCHEDULE_ERROR, f"{schedule}: {dag.schedule_warning}", Blocker(Kind.DAG, dag.dag_id))
+        # The warning speaks of "The schedule", which is named here already.
+        told = dag.schedule_warning.removeprefix("The schedule ")
+        sentence = f"{schedule}{' ' if told != dag.schedule_warning else ': '}{told}"
+        return Explanation(Reason.SCHEDULE_ERROR, sentence, Blocker(Kind.DAG, dag.dag_id))
     if dag.end_date is None:
         return Explanation(Reason.NO_MORE_RUNS, f"{schedule} has no further run", Blocker(Kind.DAG, dag.dag_id))
     verb = "ended" if dag.end_date <= now else "has no further run before it ends"

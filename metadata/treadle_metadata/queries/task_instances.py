@@ -163,7 +163,8 @@ def _missing_instance(connection: Connection, run: Mapping[str, Any], wanted: Ma
         return NotFoundError(where, task_id, counts)
     if index == -1:
         return ConflictError(
-            f"task {task_id!r} of that run is mapped into {counts[task_id]} instances: name one by its map index"
+            f"task {task_id!r} of that run is mapped into {counts[task_id]} instances: "
+            "name one by its map index (--map-index)"
         )
     return NotFoundError(where, f"{task_id}[{index}]")
 

@@ -168,7 +168,7 @@ def test_an_unknown_pool_names_file_line_pool_and_the_nearest_one(live: Parsed) 
     error = live.wait_for_error("a.py")
     assert error["message"] == (
         "a.py, line 6: task 'second' of DAG 'a' names the pool 'defualt_pool', which does not exist; "
-        "did you mean 'default_pool'? (known pools: default_pool)"
+        "did you mean 'default_pool'? Else make it with 'treadle pools set' (known pools: default_pool)"
     )
     assert error["line"] == 6
     assert live.dag("a") is None

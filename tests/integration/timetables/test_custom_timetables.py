@@ -103,7 +103,7 @@ def test_timetables_that_fail_in_any_way_break_their_own_dag_only(
     beat_until(lambda: warnings().keys() == WORDS.keys() and scheduler.run_states("good"))
     for kind, words in WORDS.items():
         assert words in warnings()[kind]
-        assert "It is asked again in a minute" in warnings()[kind]
+        assert "it is asked again in a minute" in warnings()[kind]
         assert scheduler.run_states(kind) == {}
 
 

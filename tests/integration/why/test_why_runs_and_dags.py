@@ -243,7 +243,7 @@ def test_a_schedule_that_gives_an_error_is_told(scheduler: TestScheduler, ask: A
         )
     found = ask.dag("d")
     assert found.reason is Reason.SCHEDULE_ERROR
-    assert found.sentence == "the schedule 0 6 * * * of DAG 'd': The schedule gives no next run"
+    assert found.sentence == "the schedule 0 6 * * * of DAG 'd' gives no next run"
 
 
 def test_a_file_that_cannot_be_imported_is_told_with_its_line(scheduler: TestScheduler, ask: Asking) -> None:

@@ -23,7 +23,7 @@ from treadle_metadata.selecting import Selection
 @click.argument("dag_id")
 @click.argument("task_ids", nargs=-1, metavar="[TASK_ID]...")
 @click.option("-t", "--task-regex", help="Only tasks whose id this regular expression finds.")
-@click.option("-i", "--map-index", "indexes", type=int, multiple=True, help="Only this instance of mapped tasks.")
+@click.option("-i", "-m", "--map-index", "indexes", type=int, multiple=True, help="Only this instance of mapped tasks.")
 @click.option("-u", "--upstream", is_flag=True, help="Also all tasks before the selected ones.")
 @click.option("-d", "--downstream", is_flag=True, help="Also all tasks after the selected ones.")
 @clear_options

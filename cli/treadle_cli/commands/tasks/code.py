@@ -25,7 +25,7 @@ from treadle_metadata.queries.versions import source_of
 @click.argument("dag_id")
 @click.argument("task_id")
 @click.argument("run", required=False)
-@click.option("-m", "--map-index", type=int, default=-1, help="Which instance of a mapped task.")
+@click.option("-m", "-i", "--map-index", type=int, default=-1, help="Which instance of a mapped task.")
 @click.option("-t", "--try", "try_number", type=click.IntRange(min=1), help="Which try; the newest if not given.")
 def code(dag_id: str, task_id: str, run: str | None, map_index: int, try_number: int | None) -> None:
     """Print the source of an attempt."""

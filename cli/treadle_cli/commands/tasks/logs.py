@@ -44,7 +44,7 @@ _COLOURS: Final = {"warning": "yellow", "error": "red", "critical": "red", "debu
 @click.argument("dag_id")
 @click.argument("task_id")
 @click.argument("run", required=False)
-@click.option("-m", "--map-index", type=int, default=-1, help="Which instance of a mapped task.")
+@click.option("-m", "-i", "--map-index", type=int, default=-1, help="Which instance of a mapped task.")
 @click.option("-t", "--try", "try_number", type=click.IntRange(min=1), help="Which try; the newest if not given.")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the try ends.")
 @click.option("--raw", is_flag=True, help="Print the JSON lines as they are stored.")

@@ -30,7 +30,7 @@ from treadle_cli.typed import parsed_object
 @click.argument("date", type=edge.Moment(), required=False)
 @click.option("-x", "--xcoms", help="What other tasks returned, as a JSON object: task id to value.")
 @click.option("-c", "--conf", help="The run's params, as a JSON object.")
-@click.option("-m", "--map-index", type=click.IntRange(min=0), default=0, help="Which instance of a mapped task.")
+@click.option("-m", "-i", "--map-index", type=click.IntRange(min=0), default=0, help="Which instance of a mapped task.")
 @file_option
 @source_options
 @output_option

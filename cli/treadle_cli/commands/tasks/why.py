@@ -24,6 +24,8 @@ from treadle_metadata.queries.why import why_is_task_not_running
 @click.argument("task_id")
 @click.argument("run", required=False)
 @click.option(
+    "-m",
+    "-i",
     "--map-index",
     type=click.IntRange(min=0),
     help="Which instance of a mapped task; default: the first one that waits.",
