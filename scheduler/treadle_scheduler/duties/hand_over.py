@@ -1,7 +1,11 @@
-"""Hand queued attempts to their executors. A crash before this is repaired by the attempts' leases."""
+"""Hand queued attempts to their executors. A crash before this is repaired by the attempts' leases.
+
+So is an executor that fails to take over what is its own; the others get theirs all the same.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import date
 from uuid import UUID
@@ -11,6 +15,8 @@ from treadle_metadata import execution
 from treadle_scheduler.context import Context, Done
 from treadle_worker.protocol import Workload
 
+log = logging.getLogger(__name__)
+
 
 def hand_over(context: Context) -> Done:
     """Empty the outbox into the executors."""
@@ -18,12 +24,20 @@ def hand_over(context: Context) -> Done:
     by_executor: dict[str, list[Workload]] = {}
     for name, workload in outbox:
         by_executor.setdefault(name, []).append(workload)
-    for name, workloads in by_executor.items():
-        if name in context.executors:
-            context.executors[name].queue(workloads)
-        else:
-            _refuse(context, name, workloads)
+    unknown = by_executor.keys() - context.executors.keys()
+    for name in by_executor.keys() - unknown:
+        _hand(context, name, by_executor[name])
+    for name in unknown:
+        _refuse(context, name, by_executor[name])
     return Done(len(outbox))
+
+
+def _hand(context: Context, name: str, workloads: Sequence[Workload]) -> None:
+    try:
+        context.executors[name].queue(workloads)
+    except Exception:
+        told = "executor %r failed to take %d attempts over; they are queued again when their leases of %g s are over"
+        log.exception(told, name, len(workloads), context.settings.lease_seconds)
 
 
 def _refuse(context: Context, name: str, workloads: Sequence[Workload]) -> None:

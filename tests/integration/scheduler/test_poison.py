@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -22,6 +23,7 @@ from treadle_scheduler.beat import BEAT
 from treadle_scheduler.context import Context, Done
 from treadle_scheduler.duties.collect_reports import collect_reports
 from treadle_scheduler.loop import Loop
+from treadle_worker.protocol import Workload
 
 
 @pytest.fixture
@@ -182,3 +184,29 @@ def test_a_duty_that_fails_is_logged_and_the_others_go_on(
     assert scheduler.run_states("d") == {run_id: "success"}
     assert "broken failed" in caplog.text
     assert "planted" in caplog.text
+
+
+class Broken(InstantExecutor):
+    """An executor of a third party with a fault."""
+
+    name = "broken"
+
+    def queue(self, workloads: Iterable[Workload]) -> None:
+        raise ConnectionError(f"no broker for {len(list(workloads))}")
+
+
+def test_an_executor_that_fails_to_take_attempts_over_keeps_none_from_another(
+    scheduler: TestScheduler, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = Broken(scheduler.database, scheduler.context.settings, clock=clock)
+    scheduler.context.executors = {"broken": broken, "instant": scheduler.executor}
+    tasks = [TaskDocument("bad", executor="broken"), TaskDocument("good"), TaskDocument("odd", executor="nowhere")]
+    scheduler.install(a_dag("d", *tasks))
+    run_id = scheduler.trigger("d")
+    scheduler.beats()
+    assert scheduler.task_states(run_id) == {"bad": "queued", "good": "success", "odd": "failed"}
+    assert "no broker" in caplog.text
+    scheduler.context.executors = {"broken": scheduler.executor, "instant": scheduler.executor}
+    clock.advance(timedelta(seconds=scheduler.context.settings.lease_seconds + 1))
+    scheduler.beats()
+    assert scheduler.task_states(run_id)["bad"] == "success"
