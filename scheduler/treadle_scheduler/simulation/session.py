@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from sqlalchemy import Connection
 
 from treadle_metadata.connection import Database
-from treadle_scheduler.simulation.direct import DirectConnection
+from treadle_metadata.direct import DirectConnection
 
 T = TypeVar("T")
 

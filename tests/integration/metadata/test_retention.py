@@ -121,7 +121,9 @@ def test_partitions_that_a_cut_off_call_has_left_are_dropped_by_the_next(past: D
     with past.listen(()) as connection:
         connection.execute("ALTER TABLE xcom DETACH PARTITION xcom_2025_10 CONCURRENTLY")
     assert clean(past)[0] == (date(2025, 10, 1), 0)
-    assert select(past, "SELECT to_regclass('xcom_2025_10'), to_regclass('task_instance_2025_10')") == [(None, None)]
+    assert select(
+        past, "SELECT to_regclass('xcom_2025_10') AS xcom, to_regclass('task_instance_2025_10') AS instance"
+    ) == [(None, None)]
 
 
 def test_a_scheduler_works_on_while_runs_are_being_forgotten(
