@@ -22,6 +22,9 @@ from treadle_metadata.statements import execute, tuples
 LONGEST_RETRY_DELAY: Final = 366 * 86400.0
 """Seconds; a task may ask for a delay of its own, and a report must not fail for a number that no calendar has."""
 
+# In what follows states are compared so that no index of active instances fits: with old statistics the planner takes
+# such an index for nearly empty, and would read all that is active for each batch of reports, however small.
+
 # The attempt's own row says at once who runs it since when: whoever closes it for a dead worker needs no report.
 _START: Final = """
     WITH started AS (
@@ -30,7 +33,7 @@ _START: Final = """
         FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[], %(hostnames)s::text[], %(started)s::timestamptz[])
              AS report (id, attempt_id, hostname, started_at)
         WHERE instance.id = report.id AND instance.month = %(month)s
-          AND instance.attempt_id = report.attempt_id AND instance.state = 'queued'
+          AND instance.attempt_id = report.attempt_id AND instance.state || '' = 'queued'
         RETURNING instance.attempt_id, instance.id, instance.try_number, report.hostname, report.started_at
     ), noted AS (
         UPDATE task_attempt AS attempt
@@ -48,7 +51,7 @@ _STARTED_ALREADY: Final = """
     FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[], %(hostnames)s::text[], %(started)s::timestamptz[])
          AS report (id, attempt_id, hostname, started_at)
          JOIN task_instance AS instance ON instance.id = report.id AND instance.month = %(month)s
-              AND instance.attempt_id = report.attempt_id AND instance.state = 'running'
+              AND instance.attempt_id = report.attempt_id AND instance.state || '' = 'running'
          JOIN task_attempt AS attempt ON attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s
               AND attempt.started_at = report.started_at AND attempt.hostname = report.hostname
 """
@@ -58,7 +61,26 @@ _FORGET_XCOMS: Final = "DELETE FROM xcom WHERE month = %(month)s AND task_instan
 
 # A cleared instance (restarting) starts over whatever its old attempt reports. One that is handed back by a scheduler
 # that stops is the same try again, and so is one that a durable step suspended: they are not charged.
+# Finished attempts are never rewritten: the guard is that no outcome stands yet, or that a person ended the instance
+# while it ran and its worker, which was told, says now how that went. What a report lacks, the start has noted.
+# The attempts are closed after the instances have moved, the order in which all lock them: nothing reads that part.
 _FINISH: Final = """
+    WITH closed AS (
+        UPDATE task_attempt AS attempt
+        SET outcome = report.outcome, started_at = coalesce(report.started_at, attempt.started_at),
+            ended_at = report.ended_at, hostname = coalesce(report.hostname, attempt.hostname), pid = report.pid,
+            exit_code = report.exit_code, signal = report.signal, peak_rss_bytes = report.peak_rss,
+            cpu_seconds = report.cpu_seconds, error = report.error, rendered_fields = report.rendered,
+            code_hash = coalesce(report.code_hash, attempt.code_hash)
+        FROM unnest(%(attempt_ids)s::uuid[], %(outcomes)s::text[], %(started)s::timestamptz[], %(ended)s::timestamptz[],
+                    %(hostnames)s::text[], %(pids)s::int[], %(exit_codes)s::int[], %(signals)s::int[],
+                    %(peak_rss)s::bigint[], %(cpu_seconds)s::float8[], %(errors)s::jsonb[], %(rendered)s::jsonb[],
+                    %(code_hashes)s::text[])
+             AS report (attempt_id, outcome, started_at, ended_at, hostname, pid, exit_code, signal, peak_rss,
+                        cpu_seconds, error, rendered, code_hash)
+        WHERE attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s
+          AND (attempt.outcome IS NULL OR attempt.outcome = 'withdrawn')
+    )
     UPDATE task_instance AS instance
     SET state = CASE
             WHEN instance.state = 'restarting' THEN 'none'
@@ -89,27 +111,8 @@ _FINISH: Final = """
          AS report (id, attempt_id, outcome, ended_at, pid, retry_delay, rendered_map_index, resume_at)
          JOIN task_attempt AS attempt ON attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s
     WHERE instance.id = report.id AND instance.month = %(month)s
-      AND instance.attempt_id = report.attempt_id AND instance.state IN ('queued', 'running', 'restarting')
+      AND instance.attempt_id = report.attempt_id AND instance.state || '' IN ('queued', 'running', 'restarting')
     RETURNING report.attempt_id, instance.id, instance.dag_run_id, instance.state, instance.next_retry_at
-"""
-
-# Finished attempts are never rewritten: the guard is that no outcome stands yet, or that a person ended the instance
-# while it ran and its worker, which was told, says now how that went. What a report lacks, the start has noted.
-_CLOSE: Final = """
-    UPDATE task_attempt AS attempt
-    SET outcome = report.outcome, started_at = coalesce(report.started_at, attempt.started_at),
-        ended_at = report.ended_at, hostname = coalesce(report.hostname, attempt.hostname), pid = report.pid,
-        exit_code = report.exit_code, signal = report.signal, peak_rss_bytes = report.peak_rss,
-        cpu_seconds = report.cpu_seconds, error = report.error, rendered_fields = report.rendered,
-        code_hash = coalesce(report.code_hash, attempt.code_hash)
-    FROM unnest(%(attempt_ids)s::uuid[], %(outcomes)s::text[], %(started)s::timestamptz[], %(ended)s::timestamptz[],
-                %(hostnames)s::text[], %(pids)s::int[], %(exit_codes)s::int[], %(signals)s::int[],
-                %(peak_rss)s::bigint[], %(cpu_seconds)s::float8[], %(errors)s::jsonb[], %(rendered)s::jsonb[],
-                %(code_hashes)s::text[])
-         AS report (attempt_id, outcome, started_at, ended_at, hostname, pid, exit_code, signal, peak_rss, cpu_seconds,
-                    error, rendered, code_hash)
-    WHERE attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s
-      AND (attempt.outcome IS NULL OR attempt.outcome = 'withdrawn')
 """
 
 _PUSH: Final = """
@@ -126,7 +129,7 @@ _BEAT: Final = """
     SET lease_until = %(lease_until)s
     FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[]) AS beat (id, attempt_id)
     WHERE instance.id = beat.id AND instance.month = %(month)s AND instance.attempt_id = beat.attempt_id
-      AND instance.state IN ('queued', 'running')
+      AND instance.state || '' IN ('queued', 'running')
     RETURNING instance.attempt_id
 """
 
@@ -135,7 +138,7 @@ _KEEP_QUEUED: Final = """
     SET lease_until = %(lease_until)s
     FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[]) AS waiting (id, attempt_id)
     WHERE instance.id = waiting.id AND instance.month = %(month)s AND instance.attempt_id = waiting.attempt_id
-      AND instance.state = 'queued'
+      AND instance.state || '' = 'queued'
     RETURNING instance.attempt_id
 """
 
@@ -183,9 +186,7 @@ def finish(connection: Connection, reports: Sequence[Mapping[str, Any]], *, mont
     Returns (attempt id, instance id, run id, new state, next retry) of each instance that moved.
     """
     parameters = _finish_parameters(sorted(reports, key=itemgetter("task_instance_id"))) | {"month": month}
-    moved = tuples(connection, _FINISH, parameters)
-    execute(connection, _CLOSE, parameters)
-    return moved
+    return tuples(connection, _FINISH, parameters)
 
 
 def _finish_parameters(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
