@@ -197,10 +197,11 @@ def next_queued_run_due(connection: Connection, *, now: datetime) -> datetime | 
 
 def forget_wakeups(
     connection: Connection, dag_run_ids: Sequence[int], *, now: datetime
-) -> dict[int, frozenset[int] | None]:
+) -> tuple[dict[int, frozenset[int] | None], set[int]]:
     """Delete the due wake-ups of these claimed runs, and those of runs that are not running any more, or are gone.
 
-    Returns, for each run, the ids of the instances that changed; None: anything may have.
+    Returns, for each run, the ids of the instances that changed (None: anything may have), and the runs in which a
+    retry may be due: its wake-up names no instance.
     """
     found = tuples(
         connection,
@@ -217,7 +218,7 @@ def forget_wakeups(
     for run, changed in found:
         before = changes.get(run, frozenset())
         changes[run] = None if before is None or changed is None else before.union(changed)
-    return changes
+    return changes, {run for run, changed in found if not changed}
 
 
 def next_wakeup(connection: Connection) -> datetime | None:

@@ -6,7 +6,7 @@ only a mapping that gets its instances costs some of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
@@ -36,6 +36,14 @@ Held = Mapping[int, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
+class Woken:
+    """What the wake-ups of runs said: which instances changed, and in which runs a retry may be due."""
+
+    changed: Changed
+    retrying: Set[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Decided:
     """One run and what is to be done in it."""
 
@@ -48,7 +56,7 @@ def advance(
     connection: Connection,
     context: Context,
     woken: Sequence[Mapping[str, Any]],
-    changed: Changed,
+    why: Woken,
     *,
     month: date,
     now: datetime,
@@ -56,10 +64,11 @@ def advance(
     """Move runs on; return how many ended, since their DAGs' next runs may start now."""
     graphs = context.graphs.get(connection, {run["version_id"] for run in woken})
     open_runs = end_overdue(connection, woken, graphs, month=month, now=now)
-    due = instances.schedule_due_retries(connection, [run["id"] for run in open_runs], month=month, now=now)
+    retrying = [run["id"] for run in open_runs if run["id"] in why.retrying]
+    due = instances.schedule_due_retries(connection, retrying, month=month, now=now)
     weigh_anew(connection, due, {run["id"]: graphs[run["version_id"]] for run in open_runs}, month=month)
     # What ends before its time was changed by no report.
-    changed = {**changed, **{run["id"]: None for run in open_runs if run["ending"]}}
+    changed = {**why.changed, **{run["id"]: None for run in open_runs if run["ending"]}}
     updates = context.memory.look_at(connection, open_runs, graphs, changed, month=month)
     held = held_by_past(connection, open_runs, graphs)
     decided = [_decide(context, run, updates, held) for run in open_runs]

@@ -92,24 +92,23 @@ _RETRY: Final = """
 # The state is compared so that no index of scheduled instances fits: with old statistics the planner takes it for
 # empty, and walks all of it for each instance that is picked.
 _QUEUE: Final = """
-    UPDATE task_instance AS instance
-    SET state = 'queued', attempt_id = picked.attempt_id, try_number = instance.try_number + 1,
-        queued_at = %(now)s, started_at = NULL, ended_at = NULL, lease_until = %(lease_until)s, waiting_for = NULL
-    FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[]) AS picked (id, attempt_id)
-    WHERE instance.id = picked.id AND instance.month = %(month)s AND instance.state || '' = 'scheduled'
-    RETURNING instance.id
-"""
-
-_ATTEMPTS: Final = """
+    WITH queued AS (
+        UPDATE task_instance AS instance
+        SET state = 'queued', attempt_id = picked.attempt_id, try_number = instance.try_number + 1,
+            queued_at = %(now)s, started_at = NULL, ended_at = NULL, lease_until = %(lease_until)s, waiting_for = NULL
+        FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[]) AS picked (id, attempt_id)
+        WHERE instance.id = picked.id AND instance.month = %(month)s AND instance.state || '' = 'scheduled'
+        RETURNING instance.id
+    )
     INSERT INTO task_attempt (attempt_id, month, task_instance_id, try_number, version_id, executor,
                               retry_delay_seconds, queued_at, log_path, code_hash)
     SELECT picked.attempt_id, %(month)s, picked.id, picked.try_number, picked.version_id, picked.executor,
            picked.retry_delay, %(now)s, picked.log_path, picked.code_hash
-    FROM unnest(%(attempt_ids)s::uuid[], %(ids)s::bigint[], %(try_numbers)s::int[], %(version_ids)s::bigint[],
-                %(executors)s::text[], %(retry_delays)s::float8[], %(log_paths)s::text[],
-                %(code_hashes)s::text[])
-         AS picked (attempt_id, id, try_number, version_id, executor, retry_delay, log_path, code_hash)
-    WHERE picked.id = ANY(%(queued)s)
+    FROM queued JOIN unnest(%(attempt_ids)s::uuid[], %(ids)s::bigint[], %(try_numbers)s::int[],
+                            %(version_ids)s::bigint[], %(executors)s::text[], %(retry_delays)s::float8[],
+                            %(log_paths)s::text[], %(code_hashes)s::text[])
+         AS picked (attempt_id, id, try_number, version_id, executor, retry_delay, log_path, code_hash) USING (id)
+    RETURNING task_instance_id
 """
 
 # Rows are locked in the order of their ids and read as they are then, not as an older snapshot had them. A queued
@@ -261,6 +260,8 @@ def schedule_due_retries(
     connection: Connection, dag_run_ids: Sequence[int], *, month: date, now: datetime
 ) -> Sequence[Any]:
     """Move the instances of these runs whose retry or reschedule time has come to scheduled; return (run, task)."""
+    if not dag_run_ids:
+        return []
     return tuples(connection, _RETRY, {"dag_run_ids": list(dag_run_ids), "month": month, "now": now})
 
 
@@ -272,26 +273,17 @@ def queue(
     parameters = {
         "ids": [one.id for one in picked],
         "attempt_ids": [one.attempt_id for one in picked],
+        "try_numbers": [one.try_number for one in picked],
+        "version_ids": [one.version_id for one in picked],
+        "executors": [one.executor for one in picked],
+        "retry_delays": [one.retry_delay_seconds for one in picked],
+        "log_paths": [one.log_path for one in picked],
+        "code_hashes": [one.code_hash for one in picked],
         "month": month,
         "now": now,
         "lease_until": lease_until,
     }
-    queued = [row[0] for row in tuples(connection, _QUEUE, parameters)]
-    execute(
-        connection,
-        _ATTEMPTS,
-        parameters
-        | {
-            "try_numbers": [one.try_number for one in picked],
-            "version_ids": [one.version_id for one in picked],
-            "executors": [one.executor for one in picked],
-            "retry_delays": [one.retry_delay_seconds for one in picked],
-            "log_paths": [one.log_path for one in picked],
-            "code_hashes": [one.code_hash for one in picked],
-            "queued": queued,
-        },
-    )
-    return set(queued)
+    return {row[0] for row in tuples(connection, _QUEUE, parameters)}
 
 
 def mark(connection: Connection, ids: Sequence[int], state: TaskState, *, month: date, now: datetime) -> Sequence[Any]:

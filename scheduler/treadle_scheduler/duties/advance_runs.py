@@ -16,13 +16,13 @@ from operator import itemgetter
 from typing import Any, Final
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import InternalError, OperationalError
 
 from treadle_metadata import claims
+from treadle_metadata.connection import is_passing
 from treadle_metadata.planning import forget_wakeups, next_wakeup
-from treadle_scheduler.advancing import advance
+from treadle_metadata.transitions import runs
+from treadle_scheduler.advancing import Woken, advance
 from treadle_scheduler.context import Context, Done
-from treadle_scheduler.memory import Changed
 
 log = logging.getLogger(__name__)
 
@@ -34,9 +34,9 @@ def advance_runs(context: Context) -> Done:
     """Move the woken runs on."""
     try:
         return _beat(context, _together)
-    except (InternalError, OperationalError):
-        raise
-    except Exception:
+    except Exception as error:
+        if is_passing(error):
+            raise
         log.warning("runs could not be advanced together, they are advanced one by one", exc_info=True)
         return _beat(context, _one_by_one)
 
@@ -51,8 +51,8 @@ def _beat(context: Context, way: Any) -> Done:
         context.memory.forget(touched)
         woken = claims.claim_woken_runs(connection, now=now, most=most)
         touched.update(run["id"] for run in woken)
-        changed = forget_wakeups(connection, [run["id"] for run in woken], now=now)
-        ended: int = way(connection, context, woken, changed, now)
+        changed, retrying = forget_wakeups(connection, [run["id"] for run in woken], now=now)
+        ended: int = way(connection, context, woken, Woken(changed, retrying), now)
         due_at = next_wakeup(connection)
         if due_at is not None and due_at <= now:
             due_at = now + HELD_ELSEWHERE
@@ -67,29 +67,31 @@ def _beat(context: Context, way: Any) -> Done:
 
 
 def _together(
-    connection: Connection, context: Context, woken: Sequence[Mapping[str, Any]], changed: Changed, now: datetime
+    connection: Connection, context: Context, woken: Sequence[Mapping[str, Any]], why: Woken, now: datetime
 ) -> int:
     """Advance all runs in a few statements; return how many ended."""
     ended = 0
     for month, batch in groupby(sorted(woken, key=itemgetter("month")), key=itemgetter("month")):
-        ended += advance(connection, context, list(batch), changed, month=month, now=now)
+        ended += advance(connection, context, list(batch), why, month=month, now=now)
     context.quarantine.release(connection, woken)
     return ended
 
 
 def _one_by_one(
-    connection: Connection, context: Context, woken: Sequence[Mapping[str, Any]], changed: Changed, now: datetime
+    connection: Connection, context: Context, woken: Sequence[Mapping[str, Any]], why: Woken, now: datetime
 ) -> int:
     """Advance each run by itself and set aside those with which that fails; return how many ended."""
     ended = 0
     for run in woken:
         try:
             with connection.begin_nested():
-                ended += advance(connection, context, [run], changed, month=run["month"], now=now)
+                ended += advance(connection, context, [run], why, month=run["month"], now=now)
                 context.quarantine.release(connection, [run])
-        except (InternalError, OperationalError):
-            raise
         except Exception as error:
+            if is_passing(error):
+                raise
             context.memory.forget([run["id"]])
+            # What it was woken for is forgotten, so no other scheduler may go on from what it remembers.
+            runs.remember(connection, [run["id"]], context.memory.scheduler)
             context.quarantine.put(connection, run, error, now=now)
     return ended

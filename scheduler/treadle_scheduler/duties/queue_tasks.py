@@ -66,7 +66,7 @@ def _choose(connection: Connection, context: Context, load: Load, limits: Limits
     """Return the rows to queue. Each round looks further, past what the one before found to be full."""
     chosen: dict[int, Row] = {}
     full = admission.Full(since=since)
-    known: set[str] = set()
+    is_idle, known = not load.pools, set[str]()
     for further in range(ROUNDS):
         full.chosen = set(chosen)
         full.executors = {name for name, most in limits.executors.items() if load.executors.get(name, 0) >= most}
@@ -76,8 +76,9 @@ def _choose(connection: Connection, context: Context, load: Load, limits: Limits
         )
         if not picks:
             break
-        admission.add_engaged(connection, load, {row["dag_id"] for row in picks} - known, since=since)
-        known |= {row["dag_id"] for row in picks}
+        if not is_idle:
+            admission.add_engaged(connection, load, {row["dag_id"] for row in picks} - known, since=since)
+            known |= {row["dag_id"] for row in picks}
         graphs, unusable = context.graphs.usable(connection, {row["version_id"] for row in picks})
         # Runs of a version that cannot be read are set aside when they are advanced (``quarantine``).
         full.runs |= {row["dag_run_id"] for row in picks if row["version_id"] in unusable}
