@@ -109,6 +109,8 @@ class TimedLoop(Loop):
         started = time.perf_counter()
         wait = super().beat()
         self.beats.append(time.perf_counter() - started)
+        if self._call.is_pending:
+            return wait
         with self.context.database.begin() as connection:
             if not rows(connection, "SELECT 1 FROM dag_run WHERE state IN ('queued', 'running') LIMIT 1"):
                 self.stop()

@@ -31,6 +31,7 @@ class Loop:
         self._due: dict[Duty, datetime] = {}
         self._call = Call(Scope.EVERYTHING)
         self._pace = Pace()
+        self._handed = 0
         self._stopping = False
 
     def wake(self, scope: Scope = Scope.TASKS) -> None:
@@ -52,7 +53,7 @@ class Loop:
                 self._call.wait(OUTAGE.total_seconds())
                 self._call.widen(Scope.EVERYTHING)
                 continue
-            self._pace.end()
+            self._pace.end(self._handed, self.context.under_way)
             self._call.wait(wait.total_seconds())
             self._pace.rest()
 
@@ -63,6 +64,8 @@ class Loop:
             if self._is_due(duty, scope):
                 done = run_duty(duty, self.context)
                 self._note(duty, done)
+                if duty is hand_over:
+                    self._handed = done.count
                 if done.count:
                     scope = max(scope, Scope.RUNS if duty in (create_runs, create_asset_runs) else Scope.TASKS)
                 if done.again:

@@ -10,6 +10,9 @@ from typing import Final
 LONGEST_REST: Final = 0.02
 """Seconds."""
 
+MANY: Final = 8
+"""Attempts; a beat that hands over so many is worth its fixed cost."""
+
 
 class Scope(IntEnum):
     """What may have changed; a wider scope holds the narrower ones."""
@@ -57,7 +60,8 @@ class Pace:
     """Keeps beats to about half of the time: after one that took c, the next begins c later at the earliest.
 
     On a busy machine reports gather meanwhile, and one beat does the work of several; on an idle one the next report
-    comes later than that anyway, and nothing waits (decision 8).
+    comes later than that anyway, and nothing waits (decision 24). Nor does anything wait after a beat that handed over
+    many attempts, which was worth its cost, or all that are under way, after which nothing can gather.
     """
 
     def __init__(self) -> None:
@@ -68,10 +72,12 @@ class Pace:
         """A beat begins."""
         self._began = time.monotonic()
 
-    def end(self) -> None:
-        """A beat ends."""
+    def end(self, handed: int, under_way: int) -> None:
+        """A beat ends that has handed over ``handed`` of the attempts that are ``under_way`` now."""
         now = time.monotonic()
-        self._free_at = now + min(now - self._began, LONGEST_REST)
+        self._free_at = now
+        if handed < min(under_way, MANY):
+            self._free_at += min(now - self._began, LONGEST_REST)
 
     def rest(self) -> None:
         """Wait until the next beat may begin."""
