@@ -49,7 +49,7 @@ LISTS: dict[str, tuple[Callable[[Connection], Any], str]] = {
         lambda one: list_instances(one, InstanceFilter(dag_id="weather", run_id="weather19990"), PAGE),
         "task_instance_2026_01_dag_run_id_task_id_map_index_month_key",
     ),
-    "use of pools": (lambda one: list_pools(one, PAGE), "task_instance_2026_01_pool_priority_weight"),
+    "use of pools": (lambda one: list_pools(one, PAGE), "task_instance_2026_01_pool_is_backfill_priority_weight"),
     "events of a DAG": (lambda one: list_events(one, EventFilter(dag_id="weather"), WALK), "audit_log_2026_01_dag_id"),
     "newest events": (lambda one: list_events(one, EventFilter(), WALK), "audit_log_2026_01_pkey"),
 }
