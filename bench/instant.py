@@ -9,17 +9,15 @@ import socket
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import Connection
 
-from treadle_executors.executor import Executor, ExecutorEvent
 from treadle_metadata import execution
 from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
+from treadle_scheduler.simulation.workerless import WorkerlessExecutor, start_report
 from treadle_worker.protocol import Workload
-from treadle_worker.workloads import subject_of
 
 Outcome = Callable[[Workload], dict[str, Any]]
 
@@ -29,7 +27,7 @@ def success(_workload: Workload) -> dict[str, Any]:
     return {"outcome": "success"}
 
 
-class InstantExecutor(Executor):
+class InstantExecutor(WorkerlessExecutor):
     """Reports starts and finishes through the Execution API's functions, one transaction for each batch."""
 
     name = "instant"
@@ -57,17 +55,7 @@ class InstantExecutor(Executor):
 
     def _run(self, connection: Connection, batch: list[Workload]) -> None:
         now = self.clock.now()
-        starts = [
-            {
-                "attempt_id": one["attempt_id"],
-                "task_instance_id": one["task_instance_id"],
-                "month": one["month"],
-                "hostname": socket.gethostname(),
-                "started_at": now.isoformat(),
-                "subject": subject_of(one),
-            }
-            for one in batch
-        ]
+        starts = [start_report(one, socket.gethostname(), now) for one in batch]
         lease = now + timedelta(seconds=self.settings.lease_seconds)
         answers = execution.record_starts(connection, starts, now=now, lease_until=lease)
         accepted = {answer["attempt_id"] for answer in answers if answer["accepted"]}
@@ -77,17 +65,6 @@ class InstantExecutor(Executor):
             if one["attempt_id"] in accepted
         ]
         execution.record_finishes(connection, finishes, now=now)
-
-    def events(self) -> list[ExecutorEvent]:
-        """Nothing is ever lost here."""
-        return []
-
-    def terminate(self, attempt_id: UUID, reason: str) -> None:
-        """Nothing is ever under way here."""
-
-    def adopt(self, attempt_ids: Iterable[UUID]) -> set[UUID]:
-        """Hold nothing, whichever are asked for."""
-        return set(attempt_ids) & set()
 
     def end(self) -> None:
         """Nothing to release."""

@@ -13,19 +13,18 @@ import time
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
-from treadle_executors.executor import Executor, ExecutorEvent
 from treadle_metadata import execution
 from treadle_metadata.clock import SystemClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
+from treadle_scheduler.simulation.workerless import WorkerlessExecutor, start_report
 from treadle_worker.protocol import Workload
 
 TICK_SECONDS = 0.01
 
 
-class PacedExecutor(Executor):
+class PacedExecutor(WorkerlessExecutor):
     """Starts every attempt at once; ends ``ends_per_second`` of those that it holds, chosen at random."""
 
     name = "paced"
@@ -63,17 +62,6 @@ class PacedExecutor(Executor):
         with self._lock:
             self._new += workloads
 
-    def events(self) -> list[ExecutorEvent]:
-        """Nothing is ever lost here."""
-        return []
-
-    def terminate(self, attempt_id: UUID, reason: str) -> None:
-        """Nothing is to be stopped: the benchmark clears and marks nothing."""
-
-    def adopt(self, attempt_ids: Iterable[UUID]) -> set[UUID]:
-        """Hold nothing of another scheduler, whichever are asked for."""
-        return set(attempt_ids) & set()
-
     def end(self) -> None:
         """Stop the thread."""
         self._stopping.set()
@@ -96,16 +84,7 @@ class PacedExecutor(Executor):
         with self._lock:
             batch, self._new = self._new, []
             now = SystemClock().now()
-            reports = [
-                {
-                    "attempt_id": one["attempt_id"],
-                    "task_instance_id": one["task_instance_id"],
-                    "month": one["month"],
-                    "hostname": socket.gethostname(),
-                    "started_at": now.isoformat(),
-                }
-                for one in batch
-            ]
+            reports = [start_report(one, socket.gethostname(), now) for one in batch]
             self._held += reports
         if batch:
             lease = now + timedelta(hours=1)

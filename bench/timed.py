@@ -13,17 +13,16 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
-from treadle_executors.executor import Executor, ExecutorEvent
 from treadle_metadata import execution
 from treadle_metadata.clock import SystemClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
+from treadle_scheduler.simulation.workerless import WorkerlessExecutor, start_report
 from treadle_worker.protocol import Workload
 
 
-class TimedExecutor(Executor):
+class TimedExecutor(WorkerlessExecutor):
     """Ends every attempt ``seconds`` after it was handed over, with success."""
 
     name = "timed"
@@ -50,17 +49,6 @@ class TimedExecutor(Executor):
             self._new += workloads
             self._changed.notify()
 
-    def events(self) -> list[ExecutorEvent]:
-        """Nothing is ever lost here."""
-        return []
-
-    def terminate(self, attempt_id: UUID, reason: str) -> None:
-        """Nothing is to be stopped: the benchmark clears and marks nothing."""
-
-    def adopt(self, attempt_ids: Iterable[UUID]) -> set[UUID]:
-        """Hold nothing of another scheduler, whichever are asked for."""
-        return set(attempt_ids) & set()
-
     def end(self) -> None:
         """Stop the thread."""
         with self._changed:
@@ -84,16 +72,7 @@ class TimedExecutor(Executor):
         if not batch:
             return
         now = SystemClock().now()
-        reports = [
-            {
-                "attempt_id": one["attempt_id"],
-                "task_instance_id": one["task_instance_id"],
-                "month": one["month"],
-                "hostname": socket.gethostname(),
-                "started_at": now.isoformat(),
-            }
-            for one in batch
-        ]
+        reports = [start_report(one, socket.gethostname(), now) for one in batch]
         lease = now + timedelta(hours=1)
         self.database.run(lambda connection: execution.record_starts(connection, reports, now=now, lease_until=lease))
         due = time.monotonic() + self._seconds

@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
-from uuid import UUID
 
 from sqlalchemy import Connection
 
-from treadle_executors.executor import Executor, ExecutorEvent
 from treadle_metadata import execution
 from treadle_metadata.clock import Clock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 from treadle_scheduler.simulation.grid import Grid
+from treadle_scheduler.simulation.workerless import WorkerlessExecutor, start_report
 from treadle_worker.protocol import Workload
 
 NAME: Final = "virtual"
@@ -50,7 +49,7 @@ class _Ending:
     fate: Fate = field(compare=False)
 
 
-class VirtualExecutor(Executor):
+class VirtualExecutor(WorkerlessExecutor):
     """Holds attempts for as long as ``fate`` says of each."""
 
     name = NAME
@@ -89,7 +88,7 @@ class VirtualExecutor(Executor):
             self._number += 1
             at, exact = self._grid.ends(one, fate.seconds, now)
             heapq.heappush(self._endings, _Ending(at, self._number, exact, now, one, fate))
-        starts = [_start(one, now) for one in batch]
+        starts = [start_report(one, NAME, now) for one in batch]
         self.database.run(
             lambda connection: execution.record_starts(connection, starts, now=now, lease_until=now + _FOREVER)
         )
@@ -122,33 +121,12 @@ class VirtualExecutor(Executor):
             self.database.run(act)
         return len(over)
 
-    def events(self) -> list[ExecutorEvent]:
-        """Nothing is ever lost here."""
-        return []
-
-    def terminate(self, attempt_id: UUID, reason: str) -> None:
-        """End nothing: what is reported of an attempt after its run was ended is refused."""
-
-    def adopt(self, attempt_ids: Iterable[UUID]) -> set[UUID]:
-        """Hold nothing of another scheduler, whichever are asked for."""
-        return set(attempt_ids) & set()
-
     def end(self) -> None:
         """Nothing to release."""
 
 
-def _start(one: Workload, at: datetime) -> dict[str, Any]:
-    return {
-        "attempt_id": one["attempt_id"],
-        "task_instance_id": one["task_instance_id"],
-        "month": one["month"],
-        "hostname": NAME,
-        "started_at": at.isoformat(),
-    }
-
-
 def _finish(one: _Ending, now: datetime) -> dict[str, Any]:
-    return _start(one.workload, one.began) | {
+    return start_report(one.workload, NAME, one.began) | {
         "ended_at": now.isoformat(),
         "outcome": one.fate.outcome,
         "xcoms": one.fate.xcoms,
