@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from treadle.cluster_models import plain
 from treadle.dags import DAG
 from treadle.document import AssetDocument, AssetKey, DagDocument, ExpandDocument, GroupDocument, TaskDocument
 from treadle.errors import DagError, InvalidArgumentError, InvalidSchedule, ParamError
@@ -227,7 +228,7 @@ def _own_date(own: datetime | None, of_dag: datetime | None, stricter: Any) -> s
 
 def _plain_config(task: BaseOperator) -> Mapping[str, Any]:
     try:
-        return json_value("executor_config", task.executor_config)  # type: ignore[no-any-return]
+        return json_value("executor_config", plain(task.executor_config))  # type: ignore[no-any-return]
     except ParamError as error:
         raise DagError(f"{task!r}: executor_config cannot be stored: {error.reason}", site=task.site) from None
 

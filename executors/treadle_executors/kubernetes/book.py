@@ -179,6 +179,11 @@ class Book:
                 one for one in self._pods.values() if one.ended is None and one.view.is_pending and one.since < before
             ]
 
+    def unmade(self) -> int:
+        """Return how many attempts have no pod yet, or one without its secret."""
+        with self._lock:
+            return sum(held.workload is not None for held in self._held.values())
+
     def unseen(self, seconds: float) -> list[Held]:
         """Return the attempts whose pods were made longer than ``seconds`` ago and were never told of."""
         before = time.monotonic() - seconds
