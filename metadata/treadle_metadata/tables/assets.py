@@ -70,6 +70,8 @@ asset_alias_event = Table(
     Column("alias_name", Text, nullable=False),
     Column("event_id", BigInteger, nullable=False),
     PrimaryKeyConstraint("alias_name", "event_id"),
+    # What a task is told of an event names its aliases, however many events these have had.
+    Index("asset_alias_event_of_event", "event_id"),
 )
 
 # What a DAG document names: ``role`` is schedule, outlet or inlet; ``kind`` is asset, uri or alias, and says what

@@ -21,7 +21,9 @@ from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, tuples
 from treadle_scheduler.duties.create_asset_runs import create_asset_runs
 
-BIG = re.compile(r"Seq Scan on (asset|asset_event|asset_reference|asset_run_queue|dag|dag_run_asset_event)\b")
+BIG = re.compile(r"Seq Scan on (asset(_alias_event|_event|_reference|_run_queue)?|dag|dag_run_asset_event)\b")
+    r"Seq Scan on (asset|asset_alias_event|asset_event|asset_reference|asset_run_queue|dag|dag_run_asset_event)\b"
+)
 
 HISTORY = (
     """
@@ -48,6 +50,7 @@ HISTORY = (
     SELECT 'waiting' || n, 'asset', 'x' || n, event, false
     FROM generate_series(1, 3000) AS n, generate_series(1, 5) AS event
     """,
+    "INSERT INTO asset_alias_event (alias_name, event_id) SELECT 'alias' || n, n FROM generate_series(1, 20000) AS n",
     # A paused consumer has gathered much, and nobody has looked at it.
     """
     INSERT INTO dag (dag_id, file, version_id, is_paused, created_at)
@@ -118,3 +121,12 @@ def test_no_statement_about_assets_scans_a_big_table(scheduler: TestScheduler, c
             offences += [f"{found[0]}\n{statement}\n{plan}" for found in BIG.finditer(plan)]
     assert offences == []
     assert len(dict(seen)) > 15
+
+
+def test_the_aliases_of_an_event_are_found_by_the_event(scheduler: TestScheduler) -> None:
+    with scheduler.database.begin() as connection:
+        with recorded_statements(scheduler.database) as seen:
+            answers.asset_events(connection, {"kind": "asset", "name": "x7", "limit": 1})
+        (statement, parameters) = seen[-1]
+        plan = "\n".join(row[0] for row in tuples(connection, f"EXPLAIN {statement}", parameters))
+    assert "asset_alias_event_of_event" in plan, plan

@@ -1,0 +1,1 @@
+DROP INDEX asset_alias_event_of_event;
