@@ -211,13 +211,13 @@ def _places(one: Instance, limits: Limits) -> list[Place]:
 def executed_once(history: History) -> Iterator[str]:
     """User code ran at most once for each try (again where the try went on), for no other, and did if it succeeded."""
     begins = Counter((sign.instance_id, sign.try_number) for sign in history.signs if sign.kind == "begin")
-    tries = {one.id: one.try_number for one in history.instances}
+    tries = {(one.instance_id, one.try_number) for one in history.attempts}
     again = Counter((one.instance_id, one.try_number) for one in history.attempts if one.outcome in UNCHARGED)
     for (instance, number), count in begins.items():
         if count > 1 + again[instance, number]:
             yield f"try {number} of instance {instance} was executed {count} times"
-        if number > tries.get(instance, 0):
-            yield f"try {number} of instance {instance} was executed, {tries.get(instance, 0)} are charged"
+        if (instance, number) not in tries:
+            yield f"try {number} of instance {instance} was executed, and has no attempt"
     seen = {sign.instance_id for sign in history.signs if sign.kind == "end"}
     unmarked = [one for one in history.instances if one.dag_run_id not in history.marked]
     for one in unmarked if seen else ():

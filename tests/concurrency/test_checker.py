@@ -237,3 +237,9 @@ def test_a_task_that_is_removed_has_not_ended_again() -> None:
 def test_runs_of_backfills_take_no_places_of_their_dag() -> None:
     of_backfill = replace(TWO_RUNS, runs=[GOOD.runs[0], Run(2, "d", "success", backfill_id=7)])
     assert check(of_backfill) == []
+
+
+def test_a_try_that_was_handed_back_need_not_be_made_again_once_people_end_its_run() -> None:
+    given_back = Attempt("03-given-back", 2, 2, "handed_back")
+    history = replace(signs(Sign(2, 2, 99, "begin", 5.0)), attempts=[*GOOD.attempts, given_back])
+    assert check(history) == []
