@@ -22,8 +22,6 @@ from treadle_metadata.statements import execute, tuples
 from treadle_scheduler.duties.create_asset_runs import create_asset_runs
 
 BIG = re.compile(r"Seq Scan on (asset(_alias_event|_event|_reference|_run_queue)?|dag|dag_run_asset_event)\b")
-    r"Seq Scan on (asset|asset_alias_event|asset_event|asset_reference|asset_run_queue|dag|dag_run_asset_event)\b"
-)
 
 HISTORY = (
     """
