@@ -70,7 +70,10 @@ def _too_early(run: RunFacts, now: datetime) -> Explanation | None:
 def _backfill_paused(run: RunFacts) -> Explanation | None:
     if not run.backfill_is_paused:
         return None
-    sentence = f"run {run.run_id!r} belongs to backfill {run.backfill_id}, which is paused"
+    sentence = (
+        f"run {run.run_id!r} belongs to backfill {run.backfill_id}, which is paused: "
+        f"treadle backfill resume {run.backfill_id}"
+    )
     return Explanation(Reason.BACKFILL_PAUSED, sentence, Blocker(Kind.BACKFILL, str(run.backfill_id)))
 
 

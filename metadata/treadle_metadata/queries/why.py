@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -35,6 +36,8 @@ from treadle_metadata.queries.why_facts import Row
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import rows
 from treadle_metadata.states import RunState, TaskState
+
+_ENDS: Final[dict[str, str]] = {TaskState.SKIPPED: "skip", TaskState.UPSTREAM_FAILED: "upstream_fail"}
 
 
 def why_is_dag_not_running(connection: Connection, dag_id: str, *, now: datetime, settings: Settings) -> Explanation:
@@ -199,7 +202,11 @@ def _cause(connection: Connection, run: Row, row: Row, one: InstanceFacts) -> st
     if snapshot.is_left_out(node, one.map_index + 1):
         return "a branch or short circuit left it out"
     found = verdict(snapshot, graph.nodes[node], one.map_index + 1)
-    return found.reason if found.action in ("skip", "upstream_fail") else ""
+    if found.action == _ENDS[one.state]:
+        return found.reason.removeprefix(f"{one.state}: ")
+    # A rule that would not skip it was not asked. One that lets it run says nothing: what is above has run again since.
+    by_hand = one.state == TaskState.SKIPPED and found.action != "run"
+    return "it had not started when its run was ended, or when somebody marked it" if by_hand else ""
 
 
 def _error(attempt: Row) -> str:

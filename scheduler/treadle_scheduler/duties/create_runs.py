@@ -82,7 +82,10 @@ def _outcome(context: Context, dag: Mapping[str, Any], graph: Graph, busy: int, 
             plan = next_plan(graph.document, look.situation, cron_style=context.settings.cron_style)
     except Exception as error:
         # No calendar may stop the schedules of the other DAGs (case A4).
-        log.warning("the schedule of DAG %r gives no next run", graph.dag_id, exc_info=not look.is_custom)
+        # One of the user's own is asked every minute: whoever looks on is warned once.
+        level = logging.DEBUG if look.is_custom and dag["is_warned"] else logging.WARNING
+        told = f": {error}" if look.is_custom else ""
+        log.log(level, "the schedule of DAG %r gives no next run%s", graph.dag_id, told, exc_info=not look.is_custom)
         return outcome_of_failure(look, error)
     return None if plan is None else outcome_of(look, plan)
 

@@ -91,6 +91,7 @@ def test_timetables_that_fail_in_any_way_break_their_own_dag_only(
     timed: Any,
     beat_until: Any,
     warnings: Callable[[], dict[str, str]],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Cases A4 and A75: all of them stand in one file, with a good one."""
     folder.write("bad", BAD)
@@ -105,6 +106,15 @@ def test_timetables_that_fail_in_any_way_break_their_own_dag_only(
         assert words in warnings()[kind]
         assert "it is asked again in a minute" in warnings()[kind]
         assert scheduler.run_states(kind) == {}
+    logged = [one.getMessage() for one in caplog.records if "gives no next run" in one.getMessage()]
+    assert len(logged) == len(WORDS)
+    assert all(any(words in line for line in logged) for words in WORDS.values())
+    noticed = warnings()
+    clock.advance(timedelta(minutes=1, seconds=1))
+    beat_until(lambda: len(scheduler.run_states("cron")) > 1 and not scheduler.context.custom.asked())
+    assert warnings() == noticed
+    again = [one for one in caplog.records if "gives no next run" in one.getMessage() and one.levelname == "WARNING"]
+    assert len(again) == len(WORDS), "a warning each minute"
 
 
 def test_two_schedulers_that_ask_the_same_timetable_make_each_run_once(

@@ -13,7 +13,7 @@ from tests.support.holding import hold
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import ExpandArgument, ExpandDocument, TaskDocument
-from treadle_metadata import processes
+from treadle_metadata import marking, processes
 from treadle_metadata.deciding.reasons import Blocker, Kind, Reason
 from treadle_metadata.errors import NotFoundError
 from treadle_metadata.statements import execute
@@ -279,7 +279,20 @@ def test_what_has_ended_is_told_with_its_cause(scheduler: TestScheduler, ask: As
     assert found.reason is Reason.FINISHED
     assert found.sentence == (
         "b has ended in state upstream_failed at 2026-01-15 12:00 UTC: "
-        "upstream_failed: of 1 upstream: 1 failed, but all must succeed (all_success)"
+        "of 1 upstream: 1 failed, but all must succeed (all_success)"
+    )
+
+
+def test_what_was_skipped_by_the_end_of_its_run_is_not_said_to_be_so_by_its_rule(
+    scheduler: TestScheduler, ask: Asking
+) -> None:
+    hold(scheduler, "a")
+    run_id = started(scheduler, task("a"), task("b", "a"))
+    with scheduler.database.begin() as connection:
+        marking.mark_run(connection, "d", run_id, "failed", now=scheduler.clock.now())
+    assert ask.task("d", run_id, "b").sentence == (
+        "b has ended in state skipped at 2026-01-15 12:00 UTC: "
+        "it had not started when its run was ended, or when somebody marked it"
     )
 
 

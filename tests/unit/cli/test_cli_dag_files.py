@@ -30,6 +30,20 @@ def daily_sales():
 daily_sales()
 """
 
+OWN_TIMETABLE = """
+from treadle import DAG
+from treadle.timetables import DataInterval, Timetable
+
+class Own(Timetable):
+    def next_dagrun_info(self, *, last_automated_data_interval, restriction):
+        BODY
+
+    def infer_manual_data_interval(self, *, run_after):
+        return DataInterval.exact(run_after)
+
+dag = DAG("own", schedule=Own())
+"""
+
 BROKEN_TASK = """
 from treadle import dag, task
 
@@ -199,6 +213,18 @@ def test_next_execution_of_a_dag_without_schedule_says_so(line: CommandLine) -> 
         0,
         "DAG half_broken has no schedule: it runs only when it is triggered.\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [("while True: pass", "gave no answer in 0.2 s"), ("raise KeyError(2027)", "failed: KeyError: 2027")],
+)
+def test_a_timetable_of_ones_own_that_hangs_or_fails_is_told_in_one_line(
+    line: CommandLine, monkeypatch: pytest.MonkeyPatch, body: str, told: str
+) -> None:
+    monkeypatch.setattr("treadle_cli.commands.dags.next_execution._MOST_SECONDS", 0.2)
+    save(line, "own.py", OWN_TIMETABLE.replace("BODY", body))
+    assert line.fails("dags", "next-execution", "own") == f"Error: the timetable of DAG 'own' {told}\n"
 
 
 def test_an_unknown_zone_is_one_clear_line(line: CommandLine) -> None:

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from zoneinfo import available_timezones
 
 import click
 
 from treadle.document import DagDocument
+from treadle.errors import TreadleError
 from treadle.serialization import document_of as serialized
 from treadle.timetables.at_hand import timetable_of
 from treadle.timetables.preview import Fire, next_fires, policies
 from treadle_cli import edge
 from treadle_cli.clicks import Command
 from treadle_cli.dag_files import file_option, find_dag
+from treadle_cli.errors import CliError
 from treadle_cli.output import Listing, output_option, say, show
+
+_MOST_SECONDS: Final = 10.0
+"""How long a timetable of the user's own may take."""
 
 
 @click.command(
@@ -45,17 +53,18 @@ def next_execution(
     settings = edge.settings()
     begin = edge.localised(after, dag.timezone) or edge.now()
     zone = viewer or _zone_of_environment() or settings.timezone
-    fires = next_fires(
-        dag.schedule,
-        now=begin,
-        start=begin,
-        end=edge.moment(dag.end_date),
-        n=number,
-        earliest=edge.moment(dag.start_date),
-        viewer_timezone=zone,
-        default_style=settings.cron_style,
-        timetable=timetable_of(own.schedule, own.timezone, settings.cron_style),
-    )
+    with _limited(dag):
+        fires = next_fires(
+            dag.schedule,
+            now=begin,
+            start=begin,
+            end=edge.moment(dag.end_date),
+            n=number,
+            earliest=edge.moment(dag.start_date),
+            viewer_timezone=zone,
+            default_style=settings.cron_style,
+            timetable=timetable_of(own.schedule, own.timezone, settings.cron_style),
+        )
     titles = {"run_after": "UTC", "dag_zone": dag.schedule.timezone, "your_zone": zone, "dst": "DST"}
     rows = [_row(fire) for fire in fires]
     show(Listing(_columns(rows, dag.schedule.timezone, zone), rows, _nothing(dag), titles), output)
@@ -64,6 +73,30 @@ def next_execution(
     if output is None and fires:
         for line in policies(dag, settings.cron_style):
             say(line)
+
+
+@contextmanager
+def _limited(dag: DagDocument) -> Iterator[None]:
+    """Give a timetable of the user's own, which runs in this process, so much time; tell what it fails with."""
+    if dag.schedule.kind != "custom":
+        yield
+        return
+    name = f"the timetable of DAG {dag.dag_id!r}"
+
+    def ring(_signal: int, _frame: object) -> None:
+        raise CliError(f"{name} gave no answer in {_MOST_SECONDS:g} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, _MOST_SECONDS)
+    try:
+        yield
+    except (TreadleError, CliError):
+        raise
+    except Exception as error:
+        raise CliError(f"{name} failed: {type(error).__name__}: {error}") from error
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _columns(rows: list[dict[str, Any]], dag_zone: str, your_zone: str) -> tuple[str, ...]:
