@@ -47,7 +47,11 @@ COMMANDS: Final = {
     ),
     "webserver": Entry("treadle_cli.commands.daemons.webserver:webserver", "The REST API.", _SERVICE),
     "task": Entry("treadle_cli.commands.task:task", "Run one attempt that an executor prepared, as in a pod.", _SERVICE),
+    "worker": Entry(
+        "treadle_cli.commands.daemons.worker:worker", "Takes attempts from the database and runs them.", _SERVICE
+    ),
     "celery": Entry("treadle_cli.commands.celery:celery", "Workers that take attempts from a broker.", _SERVICE),
+    "kubernetes": Entry("treadle_cli.commands.kubernetes:kubernetes", "Pods of the executor kubernetes.", _SERVICE),
     "users": Entry("treadle_cli.commands.users:users", "Accounts that may log in.", _CARE),
     "db": Entry("treadle_cli.commands.db:db", "Migrate, check and open the database.", _CARE),
     "config": Entry("treadle_cli.commands.config:config", "Settings and where each comes from.", _CARE),

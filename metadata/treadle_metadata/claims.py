@@ -134,6 +134,17 @@ _ADMISSION: Final = """
 """
 
 
+# The row goes with its worker: one that dies before the start is found by the attempt's lease.
+_WORK: Final = """
+    WITH taken AS (
+        SELECT attempt_id FROM work_item WHERE queue = ANY(%(queues)s) AND is_callback = %(callbacks)s
+        ORDER BY number LIMIT %(most)s FOR UPDATE SKIP LOCKED
+    )
+    DELETE FROM work_item USING taken WHERE work_item.attempt_id = taken.attempt_id
+    RETURNING work_item.number, work_item.workload
+"""
+
+
 def claim_due_dags(
     connection: Connection, *, now: datetime, most: int, apart: Sequence[str] = ()
 ) -> Sequence[Mapping[str, Any]]:
@@ -198,3 +209,9 @@ def try_admission_lock(connection: Connection) -> bool:
     and would rather sort what it believes to be one row, and is a backlog. It does so once for each statement.
     """
     return bool(tuples(connection, _ADMISSION, {"key": ADMISSION_LOCK})[0][0])
+
+
+def claim_work(connection: Connection, queues: Sequence[str], most: int, *, callbacks: bool) -> list[str]:
+    """Take up to ``most`` attempts (or ``callbacks``) out of the transactional executor's queues; return workloads."""
+    found = tuples(connection, _WORK, {"queues": list(queues), "most": most, "callbacks": callbacks})
+    return [row[1] for row in sorted(found)]

@@ -1,3 +1,5 @@
+DROP TABLE work_item;
+
 DROP TABLE durable_blob;
 
 DROP TABLE durable_step;

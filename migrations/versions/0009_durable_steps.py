@@ -1,4 +1,4 @@
-"""Journals of durable steps, with partitions for the months that task instances have already."""
+"""Journals of durable steps, partitioned for the months that there are; the queue of the transactional executor."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from treadle_metadata.tables.catalog import (
     dag_warning,
     import_error,
 )
-from treadle_metadata.tables.durable import durable_blob, durable_journal, durable_step
+from treadle_metadata.tables.durable import durable_blob, durable_journal, durable_step, work_item
 from treadle_metadata.tables.operations import account, audit_log, process, state_transition
 from treadle_metadata.tables.resources import connection, slot_pool, variable
 from treadle_metadata.tables.runs import backfill, dag_run, run_wakeup
@@ -66,5 +66,6 @@ __all__ = [
     "task_attempt",
     "task_instance",
     "variable",
+    "work_item",
     "xcom",
 ]

@@ -1,12 +1,12 @@
-"""Journals of durable steps: what a task has done for good, kept beside its instance and independent of attempts.
+"""Journals of durable steps, kept beside their instances whatever the attempt, and the transactional executor's queue.
 
-Partitioned by the run's month like the instances, without foreign keys to them, and for the same reasons. A journal
-that was discarded (its task was cleared) stays as evidence until its run is forgotten.
+Journals are partitioned by the run's month like the instances, without foreign keys to them, and for the same reasons.
+One that was discarded (its task was cleared) stays as evidence until its run is forgotten.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Date, Identity, Index, PrimaryKeyConstraint, Table, Text, Uuid, text
+from sqlalchemy import BigInteger, Boolean, Column, Date, Identity, Index, PrimaryKeyConstraint, Table, Text, Uuid, text
 
 from treadle_metadata.tables.base import metadata, moment
 
@@ -69,3 +69,18 @@ durable_blob = Table(
     PrimaryKeyConstraint("task_instance_id", "hash", "month"),
     postgresql_partition_by="RANGE (month)",
 )
+
+work_item = Table(
+    "work_item",
+    metadata,
+    Column("attempt_id", Uuid, primary_key=True),
+    # The order in which workers take.
+    Column("number", BigInteger, Identity(), nullable=False),
+    Column("task_instance_id", BigInteger, nullable=False),
+    Column("month", Date, nullable=False),
+    Column("queue", Text, nullable=False),
+    Column("is_callback", Boolean, nullable=False),
+    Column("workload", Text, nullable=False),
+    Index("work_item_to_take", "queue", "is_callback", "number"),
+)
+"""Attempts that the transactional executor has queued and no worker has taken: the row goes with the worker."""

@@ -12,7 +12,7 @@ import hashlib
 import importlib
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from treadle import xcom
@@ -52,6 +52,9 @@ class TransactionDecoratedOperator(PythonOperator):
     def __init__(self, *, conn_id: str, **arguments: Any) -> None:
         super().__init__(**arguments)
         self.conn_id = conn_id
+        # Loaded with the file, once, so that the processes of attempts, which are forks, need not load it each.
+        with suppress(ImportError):
+            importlib.import_module("psycopg")
 
     def call(self, context: Any) -> Any:
         """Call the function within a transaction, unless an attempt before this one has committed it."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from bench.targets import target
 from tests.support.durable import charges, running, state
-from tests.support.targets import target
 from tests.support.waiting import wait_until
 
 from treadle import DAG, step, task
@@ -50,7 +50,7 @@ def test_a_row_is_written_once_and_its_result_handed_on_whenever_the_task_dies(
     ):
         wait_until(one.is_over, 30)
         assert state(one) == "success"
-        assert owner.execute("SELECT number FROM written").fetchall() == [(7,)]
+        assert owner.rows("SELECT number FROM written") == [(7,)]
         outcomes = one.select("SELECT outcome, signal FROM task_attempt ORDER BY try_number")
         assert [(row["outcome"], row["signal"]) for row in outcomes] == [
             ("failed", 9),
@@ -64,7 +64,7 @@ def test_a_row_is_written_once_and_its_result_handed_on_whenever_the_task_dies(
         # A step's record commits with the transaction or not at all: the first attempt's was rolled back.
         assert charges(settings) == [["effect", "1"], ["effect", "1"]]
         assert one.select("SELECT FROM durable_step") == []
-        assert owner.execute("SELECT count(*) FROM treadle_inbox").fetchall() == [(1,)]
+        assert owner.rows("SELECT count(*) FROM treadle_inbox") == [(1,)]
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_what_fails_within_a_transaction_leaves_nothing(
         wait_until(one.is_over, 30)
         error = one.select("SELECT error FROM task_attempt")[0]["error"]
         assert message in error["message"]
-        assert owner.execute("SELECT number FROM written").fetchall() == []
-        assert owner.execute("SELECT FROM treadle_inbox").fetchall() == []
+        assert owner.rows("SELECT number FROM written") == []
+        assert owner.rows("SELECT FROM treadle_inbox") == []
 
 
 def test_a_connection_of_another_type_is_refused_with_its_name() -> None:

@@ -1,0 +1,1 @@
+"""The transactional executor: the database is the queue, and workers take attempts from it without a broker."""

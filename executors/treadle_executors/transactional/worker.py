@@ -1,0 +1,198 @@
+"""``treadle worker``: takes attempts from the database's queue and has them run by this machine's runner host.
+
+It takes no more than it has room for, and is woken by the database. Its children hold no credential: they reach it
+through the runner host, as below the local executor. Told to stop, it hands back what it runs, free of charge; killed,
+its attempts are found by their leases and run elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from treadle_executors.batches import Answers, Batch, ExecutionUnavailable
+from treadle_executors.execution_api import DatabaseExecution, ExecutionApi
+from treadle_executors.executor import ExecutorEvent
+from treadle_executors.local import LocalExecutor
+from treadle_metadata.claims import claim_work
+from treadle_metadata.connection import Database
+from treadle_metadata.settings import Settings
+from treadle_metadata.work import WORK
+from treadle_worker.outcomes import Place, error_of, handed_back, report_of_error
+from treadle_worker.protocol import FinishReport, Request, Workload
+from treadle_worker.task_log import timestamp
+
+log = logging.getLogger(__name__)
+
+_CALLBACKS: Final = 4
+"""Callbacks that are taken at a time."""
+
+_TRIES: Final = 5
+_PAUSE: Final = 0.2
+_ENDED: Final = "a person or another process ended it"
+
+
+class Worker:
+    """Runs attempts of some queues, at most ``slots`` at once."""
+
+    def __init__(
+        self,
+        database: Database,
+        settings: Settings,
+        queues: Sequence[str],
+        slots: int,
+        execution: ExecutionApi | None = None,
+    ) -> None:
+        self._database = database
+        self._queues = list(queues)
+        self._slots = slots
+        self._poll_seconds = settings.heartbeat_seconds
+        self._execution = execution or DatabaseExecution(database, settings, notifies=True)
+        self._lock = threading.Lock()
+        self._held: dict[str, Workload] = {}
+        self._started: set[str] = set()
+        self._stopping = threading.Event()
+        self._look = threading.Event()
+        self._engine = LocalExecutor(database, settings, _Watched(self._execution, self._started.update, self._over))
+        self._engine.slots = slots
+        self._listener = threading.Thread(target=self._listen, name="worker-listener", daemon=True)
+
+    @property
+    def host_pid(self) -> int | None:
+        """The process id of the runner host."""
+        return self._engine.host_pid
+
+    def run(self) -> None:
+        """Take and run attempts until :meth:`stop`; then hand back what is not over."""
+        self._engine.start(self._settle)
+        self._listener.start()
+        try:
+            while not self._stopping.is_set():
+                self._look.clear()
+                if not self._take():
+                    self._look.wait(self._poll_seconds)
+        finally:
+            self._stopping.set()
+            self._engine.end()
+            self._settle()
+
+    def stop(self) -> None:
+        """Take nothing more and end."""
+        self._stopping.set()
+        self._look.set()
+
+    def _take(self) -> bool:
+        """Take what there is room for; tell whether there was anything."""
+        with self._lock:
+            free = self._slots - sum("callback" not in one for one in self._held.values())
+        try:
+            texts = self._database.run(lambda connection: self._claim(connection, free))
+        except DBAPIError as error:
+            log.warning("the queue cannot be read, trying again: %s", error.orig)
+            self._stopping.wait(_PAUSE)
+            return False
+        workloads: list[Workload] = [json.loads(text) for text in texts]
+        with self._lock:
+            self._held |= {one["attempt_id"]: one for one in workloads}
+        self._engine.queue(workloads)
+        return bool(workloads)
+
+    def _claim(self, connection: Connection, free: int) -> list[str]:
+        """Take callbacks, which need no slot, and attempts of tasks for the free ones."""
+        found = claim_work(connection, self._queues, _CALLBACKS, callbacks=True)
+        return found + claim_work(connection, self._queues, free, callbacks=False) if free > 0 else found
+
+    def _listen(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                with self._database.listen((WORK,)) as connection:
+                    self._look.set()
+                    self._hear(connection)
+            except psycopg.Error as error:
+                if not self._stopping.wait(_PAUSE):
+                    log.warning("lost the database connection that listens, connecting again: %s", error)
+
+    def _hear(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
+        while not self._stopping.is_set():
+            for notice in connection.notifies(timeout=1.0, stop_after=1):
+                if not notice.payload:
+                    self._look.set()
+                    continue
+                with suppress(ValueError):
+                    self._engine.terminate(UUID(notice.payload), _ENDED)
+
+    def _over(self, attempt_ids: Iterable[str]) -> None:
+        with self._lock:
+            for one in attempt_ids:
+                self._held.pop(one, None)
+                self._started.discard(one)
+        self._look.set()
+
+    def _settle(self) -> None:
+        """Report what the engine knows of attempts that cannot report themselves: lost, refused or handed back."""
+        for event in self._engine.events():
+            with self._lock:
+                workload = self._held.get(str(event.attempt_id))
+            if workload is not None:
+                has_started = str(event.attempt_id) in self._started
+                self._report(_end_of(workload, event, has_started=has_started))
+            self._over([str(event.attempt_id)])
+
+    def _report(self, report: FinishReport) -> None:
+        for _ in range(_TRIES):
+            try:
+                self._execution.record(Batch(finishes=[report]))
+                return
+            except ExecutionUnavailable as error:
+                log.warning("the end of attempt %s cannot be reported yet: %s", report["attempt_id"], error)
+                self._stopping.wait(_PAUSE)
+        log.error("the end of attempt %s is left to its lease", report["attempt_id"])
+
+
+class _Watched:
+    """The Execution API, telling which attempts are over once that is recorded."""
+
+    def __init__(
+        self,
+        execution: ExecutionApi,
+        began: Callable[[Iterable[str]], None],
+        over: Callable[[Iterable[str]], None],
+    ) -> None:
+        self._execution = execution
+        self._began = began
+        self._over = over
+
+    def record(self, batch: Batch) -> Answers:
+        """Record a batch, then tell of its ends and of the starts that were refused."""
+        answers = self._execution.record(batch)
+        self._began([one["attempt_id"] for one in answers.starts if one["accepted"]])
+        ended = [one["attempt_id"] for one in batch.finishes]
+        ended += [one["attempt_id"] for one in answers.starts if not one["accepted"]]
+        if ended:
+            self._over(ended)
+        return answers
+
+    def answer(self, request: Request) -> Any:
+        """Pass a question on."""
+        return self._execution.answer(request)
+
+
+def _end_of(workload: Workload, event: ExecutorEvent, *, has_started: bool) -> FinishReport:
+    now = timestamp()
+    error = error_of("lost", "WorkerLost", event.reason)
+    if event.kind == "rejected":
+        error = error_of("protocol", "WorkloadRefused", event.reason)
+    report = report_of_error(workload, Place(socket.gethostname(), None, now, now), error)
+    # What was lost before it began is the same try again, as below the local executor.
+    is_free = event.kind == "handed_back" or (event.kind == "lost" and not has_started)
+    return handed_back(report, event.reason) if is_free else report

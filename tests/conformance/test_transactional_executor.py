@@ -1,0 +1,83 @@
+"""The transactional executor against the tests that every executor passes: a real queue, a worker, real children."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from uuid import UUID
+
+import pytest
+from tests.support.kubernetes_homes import MemoryLeases
+
+from treadle_executors.conformance import ExecutorConformance, make_workload
+from treadle_executors.executor import Executor
+from treadle_executors.memory_execution import MemoryExecution
+from treadle_executors.transactional.executor import TransactionalExecutor
+from treadle_executors.transactional.worker import Worker
+from treadle_metadata import work
+from treadle_metadata.connection import Database
+from treadle_metadata.settings import Settings
+
+
+class TestTransactionalExecutor(ExecutorConformance):
+    """Attempts below a worker in a thread of the test."""
+
+    workers_outlive = True
+
+    @pytest.fixture(autouse=True)
+    def _database(self, database: Database) -> Iterator[None]:
+        self.database = database
+        self.worker: Worker | None = None
+        yield
+        self.stop_worker()
+
+    def make_executor(self, settings: Settings, execution: MemoryExecution) -> Executor:
+        if self.worker is None:
+            self.worker = Worker(self.database, settings, ["default"], settings.parallelism, execution)
+            self.thread = threading.Thread(target=self.worker.run, name="worker")
+            self.thread.start()
+        return TransactionalExecutor(self.database, settings, leases=MemoryLeases(execution))
+
+    def stop_worker(self) -> None:
+        if self.worker is not None:
+            self.worker.stop()
+            self.thread.join()
+
+    def kill_workers(self, executor: Executor) -> None:
+        assert executor
+        assert self.worker is not None
+        assert self.worker.host_pid is not None
+        os.kill(self.worker.host_pid, signal.SIGKILL)
+
+    def test_a_dead_worker_loses_its_attempts_and_the_executor_goes_on(
+        self, executor: Executor, execution: MemoryExecution, settings: Settings, woken: threading.Semaphore
+    ) -> None:
+        """The worker tells itself of a runner host that died; of a worker that died, the leases tell."""
+        assert woken
+        workload = make_workload("waiting")
+        executor.queue([workload])
+        self.wait_until_running(settings, 1)
+        self.kill_workers(executor)
+        finish = execution.wait_for_finish(workload["attempt_id"])
+        assert finish["error"] is not None
+        assert (finish["outcome"], finish["error"]["kind"]) == ("failed", "lost")
+        after = make_workload("quick")
+        executor.queue([after])
+        assert execution.wait_for_finish(after["attempt_id"])["outcome"] == "success"
+
+    def test_what_is_over_while_it_waits_is_taken_out_of_the_queue(
+        self, executor: Executor, execution: MemoryExecution
+    ) -> None:
+        workload = make_workload("quick", queue="nobody")
+        executor.queue([workload])
+        attempt_id = UUID(workload["attempt_id"])
+        self.wait_for(lambda: executor.troubles() != [])
+        assert "no `treadle worker` runs" in executor.troubles()[0].sentence
+        assert executor.adopt([attempt_id]) == {attempt_id}
+        with execution.changed:
+            execution.finishes[workload["attempt_id"]] = {}  # type: ignore[typeddict-item]
+        self.wait_for(lambda: executor.adopt([attempt_id]) == set())
+        with self.database.begin() as connection:
+            assert work.waiting(connection) == []
