@@ -51,9 +51,11 @@ class ExecutionServer:
                 return self._append(body["parts"])
 
     def _record(self, body: dict[str, Any]) -> dict[str, Any]:
-        items = [one for group in body.values() for one in group]
+        # What else a newer worker may say about itself is none of a batch.
+        lists = {name: body.get(name, []) for name in ("starts", "finishes", "heartbeats")}
+        items = [one for group in lists.values() for one in group]
         self.tokens += [one.pop("token") for one in items]
-        answers = self.execution.record(Batch(**body))
+        answers = self.execution.record(Batch(**lists))
         alive = [one["attempt_id"] for one in answers.starts if one["accepted"]] + sorted(answers.ours)
         return {
             "starts": answers.starts,
