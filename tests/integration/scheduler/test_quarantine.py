@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -16,7 +17,10 @@ from treadle_metadata.connection import Database
 from treadle_metadata.queries.why import why_is_run_not_running
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
+from treadle_scheduler.advancing import advance
+from treadle_scheduler.duties import advance_runs as duty
 from treadle_scheduler.waking import Scope
+from treadle_worker.protocol import Workload
 
 POISON = "no_such_rule"
 
@@ -122,3 +126,52 @@ def test_a_run_that_goes_well_takes_nothing_back_that_was_told_of_another(schedu
     assert scheduler.run_states("d") == {poisoned: "running", run: "success"}
     (warning,) = warnings(scheduler)
     assert poisoned in warning["message"]
+
+
+def test_what_a_failing_scheduler_was_told_of_is_missed_by_no_other(
+    scheduler: TestScheduler,
+    database: Database,
+    settings: Settings,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first one remembers the run; the other takes the wake-up, and cannot advance it."""
+    other, held = TestScheduler(database, settings, clock), list[Workload]()
+    plain, scheduler.executor.queue = scheduler.executor.queue, held.extend  # type: ignore[method-assign, assignment]
+    z = TaskDocument("z", upstream=("x", "y"), trigger_rule="one_success")
+    scheduler.install(a_dag("d", TaskDocument("x"), TaskDocument("y"), z))
+    run = scheduler.trigger("d")
+    scheduler.beats()
+    x, y = sorted(held, key=itemgetter("task_id"))
+    plain([x])
+
+    def fail(*_: object, **__: object) -> int:
+        raise RuntimeError("a fault of this scheduler alone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(duty, "advance", fail)
+        duty.advance_runs(other.context)
+    assert len(warnings(scheduler)) == 1
+    scheduler.executor.outcome = lambda _: {"outcome": "failed"}
+    plain([y])
+    duty.advance_runs(scheduler.context)
+    assert scheduler.task_states(run) == {"x": "success", "y": "failed", "z": "scheduled"}
+
+
+def test_a_run_of_which_the_database_can_never_store_something_holds_up_no_other(
+    scheduler: TestScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """psycopg calls that an operational error, as it calls a database that is away."""
+    for name in ("good", "poisoned"):
+        scheduler.install(a_dag(name, TaskDocument("a"), TaskDocument("b", upstream=("a",))))
+    run_ids = {name: scheduler.trigger(name) for name in ("good", "poisoned")}
+
+    def too_large(connection: Any, context: Any, woken: Any, *arguments: Any, **keywords: Any) -> int:
+        if any(run["dag_id"] == "poisoned" for run in woken):
+            execute(connection, "SELECT repeat('x', 1073741823)")
+        return advance(connection, context, woken, *arguments, **keywords)
+
+    monkeypatch.setattr(duty, "advance", too_large)
+    scheduler.beats()
+    assert scheduler.run_states("good") == {run_ids["good"]: "success"}
+    assert scheduler.run_states("poisoned") == {run_ids["poisoned"]: "running"}
