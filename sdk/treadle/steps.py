@@ -244,7 +244,6 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
     if plain_function(function) is not None:
         return function
 
-
     def call(*args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
 
