@@ -90,7 +90,7 @@ class TimetableProcess:
             until = time.monotonic() + self._answer_seconds
             return self._receive(until, f"gave no answer in {self._answer_seconds:g} s")
         except OSError as error:
-            raise _Ended(f"its process ended ({error})", died=True) from error
+            raise _Ended(f"ended its process ({error})", died=True) from error
 
     def close(self) -> None:
         """End the process and all that it started."""
@@ -111,7 +111,7 @@ class TimetableProcess:
             except TimeoutError:
                 raise _Ended(reason) from None
             if not received:
-                raise _Ended("its process ended", died=True)
+                raise _Ended("ended its process", died=True)
             self._read += received
         line, _, rest = bytes(self._read).partition(b"\n")
         self._read = bytearray(rest)

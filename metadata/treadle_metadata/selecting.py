@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection
@@ -204,12 +203,18 @@ def instances_of(
 
 
 def as_changes(actions: Iterable[tuple[str, Iterable[Row]]]) -> list[dict[str, Any]]:
-    """Return instances as previews list them: run by run, each with the ``action`` that is taken."""
+    """Return instances as previews list them: run by run and task by task, each with the ``action`` that is taken."""
     names = ("dag_run_id", "run_id", "logical_date", "task_id", "map_index", "state")
     found = [
         {name: one[name] for name in names} | {"action": action} for action, instances in actions for one in instances
     ]
-    return sorted(found, key=itemgetter("dag_run_id"))
+    # Instances of mapped tasks are made later than others; a preview has them together.
+    first: dict[tuple[int, str], int] = {}
+    for place, one in enumerate(found):
+        first.setdefault((one["dag_run_id"], one["task_id"]), place)
+    return sorted(
+        found, key=lambda one: (one["dag_run_id"], first[one["dag_run_id"], one["task_id"]], one["map_index"])
+    )
 
 
 def within_groups(selection: Selection, graphs: Iterable[Graph]) -> Selection:

@@ -113,6 +113,9 @@ def clean(before: datetime, dry_run: bool, logs: bool, yes: bool, output: str | 
         )
 
 
+_MONTH_COLUMNS: Final = ("month", "runs", "kept_runs", "how", "rows_in_month", "mb_in_month")
+
+
 def _what_goes(old: Sequence[retention.OldMonth]) -> Listing:
     rows = [
         {
@@ -125,7 +128,7 @@ def _what_goes(old: Sequence[retention.OldMonth]) -> Listing:
         }
         for one in old
     ]
-    return Listing(tuple(rows[0]) if rows else (), rows, empty="Nothing is that old.")
+    return Listing(_MONTH_COLUMNS, rows, empty="Nothing is that old.")
 
 
 def _forget_logs(root: Path | None, names: Sequence[tuple[str, str]]) -> None:

@@ -15,6 +15,7 @@ from treadle_cli.run_names import find_run
 from treadle_metadata.queries.callbacks import deadlines_of_run, newest_deadlines
 
 _COLUMNS: Final = ("dag_id", "run_id", "name", "reference", "due_at", "missed", "run_state")
+_OPTIONAL: Final = ("reference", "run_state", "dag_id")
 
 
 @click.group(cls=Group, examples=("treadle deadlines list --missed",))
@@ -43,4 +44,4 @@ def list_(dag_id: str | None, run: str | None, missed: bool, output: str | None)
 
     rows = [{**row, "missed": row["missed_at"] is not None} for row in in_database(act)]
     titles = {"dag_id": "dag", "run_id": "run", "due_at": "due", "run_state": "run is"}
-    show(Listing(_COLUMNS, rows, "There are no deadlines.", titles), output)
+    show(Listing(_COLUMNS, rows, "There are no deadlines.", titles, _OPTIONAL), output)

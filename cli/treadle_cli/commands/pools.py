@@ -29,7 +29,7 @@ def pools() -> None:
 def list_(output: str | None) -> None:
     """List the pools with their use; -1 slots means without limit."""
     found = in_database(lambda connection: every(lambda page: questions.list_pools(connection, page)))
-    show(Listing(_COLUMNS, found, titles={"name": "pool"}), output)
+    show(Listing(_COLUMNS, found, titles={"name": "pool"}, optional=("description", "deferred")), output)
 
 
 @pools.command(examples=("treadle pools get default_pool -o json",))

@@ -47,6 +47,18 @@ def test_callbacks_are_listed_with_what_went_wrong(line: CommandLine, told: str)
     assert "no such channel" in line.ok("callbacks", "list")
 
 
+def test_the_id_of_a_run_is_whole_on_a_narrow_terminal(
+    line: CommandLine, told: str, scheduler: TestScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    run_id = "manual__2026-11-30T11:06:19.991046+00:00_206e7159"
+    scheduler.trigger("sales", run_id=run_id)
+    scheduler.beats()
+    assert run_id in line.ok("callbacks", "list", "-o", "table")
+    assert run_id in line.ok("dags", "list-runs", "sales", "-o", "table")
+    assert "description" in line.run("pools", "list", "-o", "table").stderr
+
+
 @pytest.mark.usefixtures("told")
 @pytest.mark.parametrize("kind", ["callbacks", "deadlines"])
 def test_a_dag_that_is_not_there_is_told_of_with_the_nearest(line: CommandLine, kind: str) -> None:

@@ -58,7 +58,7 @@ class Nosy(Hourly):
 WORDS = {
     "Raises": "LookupError: no holidays for 2026",
     "Hangs": "gave no answer in 2 s",
-    "Exits": "its process ended",
+    "Exits": "ended its process",
     "Naive": "has no time zone",
     "Stands": "is not later than the last one",
     "Nothing": "expected a DagRunInfo or None",

@@ -16,6 +16,7 @@ from treadle_metadata.queries.callbacks import callbacks_of_run, newest_callback
 from treadle_metadata.states import CallbackState
 
 _COLUMNS: Final = ("id", "dag_id", "run_id", "event", "task_id", "state", "ended_at", "error")
+_OPTIONAL: Final = ("ended_at", "dag_id", "task_id", "error")
 
 
 @click.command(
@@ -45,7 +46,7 @@ def list_(dag_id: str | None, run: str | None, states: tuple[str, ...], output: 
 
     rows = [_row(row) for row in in_database(act)]
     titles = {"dag_id": "dag", "run_id": "run", "task_id": "task", "ended_at": "ended"}
-    show(Listing(_COLUMNS, rows, "Nothing was called.", titles), output)
+    show(Listing(_COLUMNS, rows, "Nothing was called.", titles, _OPTIONAL), output)
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -110,7 +110,7 @@ def list_runs(
 
     columns = ("run_id", "state", "run_type", "logical_date", "started_at", "seconds", "triggered_by")
     titles = {"run_id": "run", "run_type": "type", "started_at": "started", "triggered_by": "by"}
-    optional = ("triggered_by", "run_type", "started_at", "seconds")
+    optional = ("triggered_by", "run_type", "started_at", "seconds", "logical_date")
     show(Listing(columns, in_database(act), f"DAG {dag_id} has no such runs.", titles, optional), output)
 
 
