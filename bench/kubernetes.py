@@ -79,8 +79,8 @@ def _create(settings: Settings, count: int) -> dict[str, float]:
     first = make_workload("quick")
     executor.queue([first])
     wait_until(lambda: _running(executor) == 1, 30)
-    workloads = [make_workload("quick") for _ in range(count)]
     before = _rss()
+    workloads = [make_workload("quick") for _ in range(count)]
     began, used = time.monotonic(), time.process_time()
     executor.queue(workloads)
     del workloads

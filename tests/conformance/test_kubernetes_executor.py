@@ -25,6 +25,9 @@ from treadle_metadata.settings import Settings
 class TestKubernetesExecutor(ExecutorConformance):
     """Attempts in pods of a cluster of the test's own."""
 
+    # Two pods start when the machine has time for them.
+    disorder = 2
+
     @pytest.fixture(autouse=True)
     def api(self) -> Iterator[KubernetesApi]:
         with kubernetes_api() as self.cluster:
@@ -44,6 +47,13 @@ class TestKubernetesExecutor(ExecutorConformance):
         assert isinstance(executor, KubernetesExecutor)
         for pod in self.cluster.pods():
             self.cluster.kill(pod["metadata"]["name"])
+
+    def test_what_runs_is_another_executors_to_end_after_a_restart(
+        self, settings: Settings, execution: MemoryExecution
+    ) -> None:
+        # Pods outlive their executor, and unlike other remote workers' attempts they are held by whichever runs.
+        self.workers_outlive = True
+        super().test_what_runs_is_another_executors_to_end_after_a_restart(settings, execution)
 
     def test_ending_with_work_in_flight_hands_it_back_and_starts_nothing_more(
         self, settings: Settings, execution: MemoryExecution

@@ -59,6 +59,8 @@ class Book:
         self._pods: dict[UUID, Watched] = {}
         self._in_flight: set[UUID] = set()
         """Attempts of tasks whose pods are being made or have not ended."""
+        self._to_end: dict[UUID, float] = {}
+        """Attempts to end of which nothing is known yet, and until when that is worth remembering."""
         self._is_closed = False
 
     def add(self, ref: AttemptRef, workload: Workload) -> None:
@@ -117,13 +119,19 @@ class Book:
         self._in_flight.discard(attempt_id)
         self._lock.notify_all()
 
-    def unwanted(self, attempt_id: UUID) -> tuple[str, str | None] | None:
-        """An attempt is to end: return name and uid of its pod, or None if there is none (yet)."""
+    def unwanted(self, attempt_id: UUID, seconds: float) -> tuple[str, str | None] | None:
+        """An attempt is to end: return name and uid of its pod, or None if there is none (yet).
+
+        One of which nothing is known may be a pod that the watch has not told of; that is remembered for ``seconds``.
+        """
         with self._lock:
             watched, held = self._pods.get(attempt_id), self._held.get(attempt_id)
             if watched is not None:
                 return watched.view.name, watched.view.uid
             if held is None:
+                now = time.monotonic()
+                self._to_end = {one: until for one, until in self._to_end.items() if until > now}
+                self._to_end[attempt_id] = now + seconds
                 return None
             if held.workload is None:
                 return held.name, held.uid
@@ -140,6 +148,12 @@ class Book:
                 watched = self._pods[view.ref.attempt_id] = Watched(view)
             watched.view = view
             return self._end(watched, view.ended) if view.ended is not None else None
+
+    def is_to_end(self, attempt_id: UUID) -> bool:
+        """Tell, once, whether a pod that was just seen is one that was to end before it was known."""
+        with self._lock:
+            until = self._to_end.pop(attempt_id, None) if self._to_end else None
+            return until is not None and until > time.monotonic()
 
     def ended(self, attempt_id: UUID, ended: Ended, view: PodView | None) -> Watched | None:
         """A pod has ended as its status does not say (it is gone, or overdue); return it, once."""

@@ -115,7 +115,7 @@ class KubernetesExecutor(Executor):
 
     def terminate(self, attempt_id: UUID, reason: str) -> None:
         """Delete the attempt's pod, which has its grace to end; a pod that is being made is deleted then."""
-        found = self._book.unwanted(attempt_id)
+        found = self._book.unwanted(attempt_id, self.settings.lease_seconds)
         if found is not None:
             log.info("pod %s is deleted: %s", found[0], reason)
             self._settling.delete(*found)
@@ -163,6 +163,8 @@ class KubernetesExecutor(Executor):
         if watched is not None:
             self._over()
             self._settling.settle(view.ref.attempt_id)
+        elif self._book.is_to_end(view.ref.attempt_id):
+            self._settling.delete(view.name, view.uid)
 
     def vanished(self, attempt_id: UUID, uid: str | None, last: PodView | None) -> None:
         """A pod is no more."""
