@@ -111,7 +111,7 @@ class Anything(RuleBasedStateMachine):
     @rule(which=some)
     def start(self, which: int) -> None:
         one = self.held.pop(which % len(self.held))
-        (answer,) = self._act(execution.record_starts, [_report(one, self.clock.now())], lease_until=self._lease())
+        (answer,) = self._act(execution.record_starts, [report(one, self.clock.now())], lease_until=self._lease())
         if answer["accepted"]:
             self.started.append(one)
 
@@ -120,14 +120,14 @@ class Anything(RuleBasedStateMachine):
     def finish(self, which: int, outcome: str, length: int) -> None:
         one = self.started.pop(which % len(self.started))
         pushed = [{"key": "return_value", "value": str([0] * length), "length": length}]
-        report = _report(one, self.clock.now(), outcome=outcome, xcoms=pushed if outcome == "success" else [])
-        self._act(execution.record_finishes, [report])
+        ended = report(one, self.clock.now(), outcome=outcome, xcoms=pushed if outcome == "success" else [])
+        self._act(execution.record_finishes, [ended])
 
     @precondition(lambda self: self.started)
     @rule()
     def renew(self) -> None:
         with self.scheduler.database.begin() as connection:
-            beats = [_report(one, self.clock.now()) for one in self.started]
+            beats = [report(one, self.clock.now()) for one in self.started]
             ours = execution.record_heartbeats(connection, beats, lease_until=self._lease())
         self.started = [one for one in self.started if one["attempt_id"] in ours]
 
@@ -231,7 +231,8 @@ class Anything(RuleBasedStateMachine):
         ) and bool(self._select("SELECT FROM task_instance WHERE dag_id = 'past' AND state LIKE '%%failed'"))
 
 
-def _report(workload: Workload, now: datetime, **changes: Any) -> dict[str, Any]:
+def report(workload: Workload, now: datetime, **changes: Any) -> dict[str, Any]:
+    """Return a report of any kind about an attempt."""
     return {
         "attempt_id": workload["attempt_id"],
         "task_instance_id": workload["task_instance_id"],
