@@ -148,7 +148,7 @@ class Kubelet:
         self._status(name, uid, phase="Running", containerStatuses=[{"name": container["name"], "state": state}])
         deadline = spec.get("activeDeadlineSeconds")
         if deadline is not None:
-            self._spawn(self._end_at(name, uid, float(deadline)))
+            asyncio.get_running_loop().call_later(float(deadline), self._end_at_deadline, name, uid)
         assert running.process.stdout is not None
         while data := await running.process.stdout.read(65536):
             running.log += data
@@ -173,8 +173,7 @@ class Kubelet:
         if pod["metadata"].get("deletionTimestamp"):
             self.store.remove("pods", name)
 
-    async def _end_at(self, name: str, uid: str, seconds: float) -> None:
-        await asyncio.sleep(seconds)
+    def _end_at_deadline(self, name: str, uid: str) -> None:
         if name in self.running:
             message = "Pod was active on the node longer than the specified deadline"
             self._status(name, uid, phase="Failed", reason="DeadlineExceeded", message=message)
@@ -206,12 +205,8 @@ class Kubelet:
         if name not in self.running or self.running[name].process is None:
             return True
         self.signal(name, signal.SIGTERM if grace else signal.SIGKILL)
-        self._spawn(self._kill_later(name, grace))
+        asyncio.get_running_loop().call_later(grace, self.kill, name)
         return False
-
-    async def _kill_later(self, name: str, grace: float) -> None:
-        await asyncio.sleep(grace)
-        self.kill(name)
 
     async def close(self) -> None:
         """Kill every process that is left."""

@@ -128,7 +128,7 @@ class KubernetesApi:
         await self.kubelet.close()
         for writer in list(self._writers):
             writer.transport.abort()
-        await asyncio.sleep(0)
+        await asyncio.gather(*(one.wait_closed() for one in list(self._writers)), return_exceptions=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
