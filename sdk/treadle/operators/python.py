@@ -80,7 +80,15 @@ def keywords_for(
     if parameters.takes_kwargs:
         return {**{name: value for name, value in context.items() if name not in taken}, **kwargs}
     wanted = (set(parameters.names) & CONTEXT_KEYS) - taken - kwargs.keys()
-    return {**{name: context[name] for name in wanted if name in context}, **kwargs}
+    found = {name: context[name] for name in wanted if name in context}
+    absent = sorted(wanted - found.keys() - parameters.defaults.keys())
+    if absent and "logical_date" not in context:
+        raise TypeError(
+            f"{getattr(function, '__name__', 'the function')}() wants {', '.join(absent)} of the context, "
+            "but this run has no logical date: give it one (treadle dags trigger --logical-date), "
+            f"or write {absent[0]}=None"
+        )
+    return {**found, **kwargs}
 
 
 def _parameters_of(function: Callable[..., Any]) -> Parameters | None:

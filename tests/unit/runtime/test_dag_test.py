@@ -191,6 +191,25 @@ def test_conf_is_validated_and_reaches_params_and_dag_run() -> None:
         dag_test.run(dag, run_conf={"n": 0})
 
 
+def test_a_function_that_wants_the_date_of_a_run_without_one_is_told_so() -> None:
+    with DAG("undated") as dag:
+
+        @task
+        def load(ds: str) -> str:
+            return ds
+
+        @task
+        def save(ds: str | None = None) -> str:
+            return ds or "undated"
+
+        load()
+        save()
+
+    result = dag_test.run(dag, logical_date=None)
+    assert "load() wants ds of the context, but this run has no logical date" in result.task("load").message
+    assert result.states["save"] == "success"
+
+
 def test_a_run_without_a_logical_date_has_no_date_keys() -> None:
     with DAG("d") as dag:
 
