@@ -15,8 +15,8 @@ from sqlalchemy import Connection
 
 from treadle_metadata.admission import weigh_anew
 from treadle_metadata.deciding.past import held_by_past
-from treadle_metadata.deciding.readiness import Decisions, decide
-from treadle_metadata.deciding.snapshot import Snapshot
+from treadle_metadata.deciding.readiness import Change, Decisions, decide
+from treadle_metadata.deciding.snapshot import ACTIVE, Snapshot
 from treadle_metadata.endings import stop_tasks
 from treadle_metadata.states import RunState, TaskState
 from treadle_metadata.transitions import instances, runs
@@ -71,8 +71,10 @@ def advance(
     changed = {**why.changed, **{run["id"]: None for run in open_runs if run["ending"]}}
     updates = context.memory.look_at(connection, open_runs, graphs, changed, month=month)
     held = held_by_past(connection, open_runs, graphs)
+    if due or any(_may_be_ready(snapshot, changes) for snapshot, changes in updates.values()):
+        context.may_queue = True
     decided = [_decide(context, run, updates, held) for run in open_runs]
-    _write_moves(connection, decided, month, now)
+    _write_moves(connection, context, decided, month, now)
     decided = _expand(connection, context, decided, held, month, now)
     _end(connection, context, decided, month, now)
     _wake_following(connection, decided, now)
@@ -87,8 +89,16 @@ def _decide(context: Context, run: Mapping[str, Any], updates: Updates, held: He
     return Decided(run, snapshot, what)
 
 
-def _write_moves(connection: Connection, decided: Sequence[Decided], month: date, now: datetime) -> None:
+def _may_be_ready(snapshot: Snapshot, changes: Sequence[Change] | None) -> bool:
+    """Tell whether something else than a decision may have made an instance ready: one was handed back, say."""
+    return changes is None or any(snapshot.codes[node][place] == ACTIVE for node, place, _ in changes)
+
+
+def _write_moves(
+    connection: Connection, context: Context, decided: Sequence[Decided], month: date, now: datetime
+) -> None:
     """Write the moves of instances: one statement for each kind."""
+    context.may_queue = context.may_queue or any(one.what.schedule for one in decided)
     for name, state in _MOVES:
         moved = [
             (one.run["id"], one.snapshot.graph.nodes[node].task.task_id, place - 1)
@@ -121,7 +131,7 @@ def _expand(
         for run, (snapshot, _) in updates.items():
             snapshot.verified |= verified[run]
         again = [_decide(context, one.run, updates, held) for one in left]
-        _write_moves(connection, again, month, now)
+        _write_moves(connection, context, again, month, now)
         last |= {one.run["id"]: one for one in again}
         left = [one for one in again if one.what.expand or one.what.expand_groups]
     return list(last.values())

@@ -43,6 +43,8 @@ class Context:
     """Attempts whose queued state is committed and that still have to be handed to their executor."""
     under_way: int = 0
     """How many attempts all schedulers together had under way when tasks were queued last."""
+    may_queue: bool = True
+    """Whether an instance may be ready to be queued: False once all that was found was queued, until one is made so."""
 
 
 @dataclass(frozen=True, slots=True)

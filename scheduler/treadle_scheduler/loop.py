@@ -13,9 +13,11 @@ from datetime import datetime, timedelta
 
 from treadle_scheduler.beat import BEAT, WOKEN_BY
 from treadle_scheduler.context import Context, Done, Duty
+from treadle_scheduler.duties.advance_runs import advance_runs
 from treadle_scheduler.duties.create_asset_runs import create_asset_runs
 from treadle_scheduler.duties.create_runs import create_runs
 from treadle_scheduler.duties.hand_over import hand_over
+from treadle_scheduler.duties.queue_tasks import queue_tasks
 from treadle_scheduler.faults import OUTAGE, DatabaseOutage, run_duty
 from treadle_scheduler.waking import Call, Pace, Scope
 
@@ -66,6 +68,8 @@ class Loop:
                 self._note(duty, done)
                 if duty is hand_over:
                     self._handed = done.count
+                if done.count and duty not in (advance_runs, queue_tasks, hand_over):
+                    self.context.may_queue = True
                 if done.count:
                     scope = max(scope, Scope.RUNS if duty in (create_runs, create_asset_runs) else Scope.TASKS)
                 if done.again:
@@ -75,6 +79,8 @@ class Loop:
 
     def _is_due(self, duty: Duty, scope: Scope) -> bool:
         due = self._due.get(duty)
+        if duty is queue_tasks and scope is Scope.TASKS and not self.context.may_queue:
+            scope = Scope.NOTHING
         return (
             scope >= WOKEN_BY.get(duty, Scope.EVERYTHING)
             or duty is hand_over

@@ -33,6 +33,9 @@ from treadle_scheduler.workloads import log_path, workload
 log = logging.getLogger(__name__)
 
 ROUNDS: Final = 10
+FEW: Final = 16
+"""Where fewer instances than this are found, none was left out for the number of those before it (``candidates``)."""
+
 HELD_ELSEWHERE: Final = timedelta(milliseconds=20)
 
 Row = Mapping[str, Any]
@@ -42,31 +45,36 @@ def queue_tasks(context: Context) -> Done:
     """Queue what may run now and put its workloads into the outbox."""
     now = context.clock.now()
     handed: list[tuple[str, Any]] = []
+    # Until it is known and committed that nothing is left.
+    context.may_queue = True
 
     def act(connection: Connection) -> Done:
         handed.clear()
         if not claims.try_admission_lock(connection):
-            return Done(0, now + HELD_ELSEWHERE)
+            return Done(0, now + HELD_ELSEWHERE, again=True)
         load, limits, since = admission.held(connection, context.settings)
         context.under_way = load.total
         if load.total >= limits.parallelism:
-            return Done()
-        chosen = _choose(connection, context, load, limits, since)
+            return Done(again=True)
+        chosen, left = _choose(connection, context, load, limits, since)
         context.under_way = load.total
         for month, batch in groupby(sorted(chosen, key=itemgetter("month")), key=itemgetter("month")):
             handed.extend(_queue(connection, context, list(batch), month, now))
-        return Done(len(handed))
+        return Done(len(handed), again=left or len(handed) < len(chosen))
 
     done = context.database.run(act)
+    context.may_queue = done.again
     context.outbox.extend(handed)
     return Done(done.count, done.next_at)
 
 
-def _choose(connection: Connection, context: Context, load: Load, limits: Limits, since: date) -> list[Row]:
-    """Return the rows to queue. Each round looks further, past what the one before found to be full."""
+def _choose(
+    connection: Connection, context: Context, load: Load, limits: Limits, since: date
+) -> tuple[list[Row], bool]:
+    """Return the rows to queue, and whether others may be ready. Each round looks past what the last found full."""
     chosen: dict[int, Row] = {}
     full = admission.Full(since=since)
-    is_idle, known = not load.pools, set[str]()
+    is_idle, known, is_all = not load.pools, set[str](), False
     for further in range(ROUNDS):
         full.chosen = set(chosen)
         full.executors = {name for name, most in limits.executors.items() if load.executors.get(name, 0) >= most}
@@ -74,6 +82,8 @@ def _choose(connection: Connection, context: Context, load: Load, limits: Limits
         picks = admission.candidates(
             connection, most=most, full=full, turns=context.turns, executor=context.settings.executor
         )
+        if further == 0:
+            is_all = len(picks) < FEW and most.keys() == limits.pools.keys() and not full.executors
         if not picks:
             break
         if not is_idle:
@@ -85,12 +95,13 @@ def _choose(connection: Connection, context: Context, load: Load, limits: Limits
         rows = {row["id"]: row for row in picks if row["version_id"] in graphs}
         order = [_candidate(row, graphs[row["version_id"]], context) for row in rows.values()]
         admitted, refused = admit(order, load, limits, context.turns)
+        is_all = is_all and not (refused or unusable)
         _flag_impossible(connection, rows, refused)
         chosen |= {one.id: rows[one.id] for one in admitted}
         if not (refused or unusable) or load.total >= limits.parallelism:
             break
         _note_full(full, order, refused, load)
-    return list(chosen.values())
+    return list(chosen.values()), not is_all
 
 
 def _flag_impossible(connection: Connection, rows: Mapping[int, Row], refused: Mapping[int, Refusal]) -> None:

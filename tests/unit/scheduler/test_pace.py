@@ -1,4 +1,4 @@
-"""The pace of the loop: when a beat is followed by a rest (decision 8)."""
+"""The pace of the loop: when a beat is followed by a rest (decision 24)."""
 
 from __future__ import annotations
 
