@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 
+from treadle_metadata.connection import is_passing
 from treadle_metadata.errors import ConflictError, InvalidRequestError, LimitError, MetadataError, NotFoundError
 
 _LOG = logging.getLogger(__name__)
@@ -64,7 +65,8 @@ async def _validation_error(_: Request, error: Exception) -> JSONResponse:
 async def _unstorable(_: Request, error: Exception) -> JSONResponse:
     _LOG.info("refused a value that cannot be stored: %s", type(error).__name__)
     return _answer(
-        422, "a value cannot be stored: it holds NUL or half of a surrogate pair, or a number out of its range"
+        422,
+        "a value cannot be stored: it holds NUL or half of a surrogate pair, is a number out of range, or too large",
     )
 
 
@@ -76,7 +78,10 @@ async def _conflict(_: Request, error: Exception) -> JSONResponse:
     return _answer(409, {"reason": reason, "message": f"what is stored already conflicts with it: {constraint}"})
 
 
-async def _database_away(_: Request, error: Exception) -> JSONResponse:
+async def _database_away(request: Request, error: Exception) -> JSONResponse:
+    if not is_passing(error):
+        # Too large for an index, say: whoever tries it again for ever, as a worker does its reports, tries in vain.
+        return await _unstorable(request, error)
     _LOG.warning("the database did not answer: %s", error)
     return _answer(503, "the metadata database does not answer; try again", {"Retry-After": "5"})
 

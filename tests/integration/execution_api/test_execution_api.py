@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import random
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -79,6 +80,17 @@ def test_a_refused_report_holds_up_no_other(worker: Worker) -> None:
     said = worker.report(token, starts=[worker.item(first, token), worker.item(second, "forged")])
     assert [(one["attempt_id"], one["accepted"]) for one in said["starts"]] == [(str(first.attempt_id), True)]
     assert [one["attempt_id"] for one in said["refused"]] == [str(second.attempt_id)]
+
+
+def test_a_report_that_can_never_be_stored_is_refused_and_not_put_off(worker: Worker) -> None:
+    """Its worker would send it again for ever, before all others."""
+    attempt, token = worker.start("a")
+    too_long = "".join(map(chr, random.Random(1).choices(range(0x4E00, 0x9FFF), k=5000)))
+    ended = {"outcome": "success", "ended_at": worker.clock.now().isoformat()}
+    finish = worker.item(attempt, token, xcoms=[{"key": too_long, "value": "1", "length": None}], **ended)
+    proof = {"Authorization": f"Bearer {token}"}
+    answer = worker.client.post("/execution/v1/reports", json={"finishes": [finish]}, headers=proof)
+    assert (answer.status_code, "too large" in answer.text) == (422, True)
 
 
 def test_a_token_is_dead_when_its_attempt_is_over(worker: Worker) -> None:
