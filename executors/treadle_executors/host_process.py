@@ -75,7 +75,10 @@ class HostProcess:
         poll.register(self._wake_read, select.POLLIN)
         silence, step = 0.0, patience / _STEPS_OF_PATIENCE
         while silence < patience:
-            poll.register(self._sock, select.POLLIN | (select.POLLOUT if self._outbox else 0))
+            try:
+                poll.register(self._sock, select.POLLIN | (select.POLLOUT if self._outbox else 0))
+            except ValueError:  # closed: another thread has ended the host meanwhile
+                return None
             began = time.monotonic()
             ready = poll.poll(step * 1000)
             # Of a time in which we did not run ourselves (stopped, a machine asleep) a step counts: it may have spoken.
