@@ -39,6 +39,8 @@ GRACE_SECONDS = 0.5
 RENEWAL_SECONDS = 0.5
 EXECUTOR_PLACES = 8
 BACKFILL_DAYS = 4
+CLOCKS_APART = timedelta(seconds=10)
+"""More than the monkey sets a clock back."""
 
 
 class Cluster:
@@ -52,6 +54,7 @@ class Cluster:
             path.touch()
         self.server = EmbeddedPostgres(folder / "postgres", "chaos")
         self.schedulers: list[subprocess.Popen[bytes] | None] = [None] * schedulers
+        self._began: dict[int, datetime] = {}
         self.stopping: set[int] = set()
         """Schedulers that were told to end."""
         self.log = self.home / "schedulers.log"
@@ -142,7 +145,10 @@ class Cluster:
         """Start scheduler ``number``."""
         command = [sys.executable, "-m", "bench.stepping", str(self._clock(number))]
         with self.log.open("ab") as log:
-            self.schedulers[number] = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
+            started = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
+        self.schedulers[number] = started
+        self._began[started.pid] = datetime.now(UTC)
+        self.stopping.discard(started.pid)
 
     def living(self) -> list[subprocess.Popen[bytes]]:
         """Return the schedulers that run."""
@@ -165,7 +171,9 @@ class Cluster:
 
     def had_started(self, pid: int) -> bool:
         """Tell whether a scheduler came so far as to register itself; before, a signal or an outage just ends it."""
-        return bool(self.select("SELECT FROM process WHERE pid = %(pid)s", pid=pid))
+        since = self._began[pid] - CLOCKS_APART  # pids come again
+        known = "SELECT FROM process WHERE pid = %(pid)s AND started_at > %(since)s"
+        return bool(self.select(known, pid=pid, since=since))
 
     def feed(self) -> None:
         """Make runs until each DAG has as many that are not over as it wants, and a backfill if none is under way."""
