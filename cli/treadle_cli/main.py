@@ -46,7 +46,9 @@ COMMANDS: Final = {
         "treadle_cli.commands.daemons.dag_processor:dag_processor", "Reads DAG files as they change.", _SERVICE
     ),
     "webserver": Entry("treadle_cli.commands.daemons.webserver:webserver", "The REST API.", _SERVICE),
-    "task": Entry("treadle_cli.commands.task:task", "Run one attempt that an executor prepared, as in a pod.", _SERVICE),
+    "task": Entry(
+        "treadle_cli.commands.task:task", "Run one attempt that an executor prepared, as in a pod.", _SERVICE
+    ),
     "worker": Entry(
         "treadle_cli.commands.daemons.worker:worker", "Takes attempts from the database and runs them.", _SERVICE
     ),
