@@ -43,8 +43,14 @@ class Context:
     """Attempts whose queued state is committed and that still have to be handed to their executor."""
     under_way: int = 0
     """How many attempts all schedulers together had under way when tasks were queued last."""
+    alone: bool = False
+    """Whether no other scheduler works on this database, as in a simulation: what is ready is then known here."""
     may_queue: bool = True
-    """Whether an instance may be ready to be queued: False once all that was found was queued, until one is made so."""
+    """Whether an instance may be ready to be queued: False once all that was found was queued, until one is made so.
+
+    That counts only where this scheduler is alone: what another made ready, and could not queue, waits for the end of
+    an attempt that this one hears of.
+    """
 
 
 @dataclass(frozen=True, slots=True)

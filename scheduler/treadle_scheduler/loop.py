@@ -79,7 +79,7 @@ class Loop:
 
     def _is_due(self, duty: Duty, scope: Scope) -> bool:
         due = self._due.get(duty)
-        if duty is queue_tasks and scope is Scope.TASKS and not self.context.may_queue:
+        if duty is queue_tasks and scope is Scope.TASKS and self.context.alone and not self.context.may_queue:
             scope = Scope.NOTHING
         return (
             scope >= WOKEN_BY.get(duty, Scope.EVERYTHING)

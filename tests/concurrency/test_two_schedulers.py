@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 from tests.support.crowds import Crowd
+from tests.support.marks import mark_task
 from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.waiting import wait_until
 
@@ -144,7 +145,7 @@ def test_three_schedulers_and_people_who_change_everything_get_in_nobodys_way(
             if kind == 0:
                 clearing.clear(connection, selection, now=now)
             elif kind == 1:
-                marking.mark_instances(connection, dag_id, run_id, "b0", "failed", now=now)
+                mark_task(connection, dag_id, run_id, "b0", "failed", now=now)
             else:
                 marking.mark_run(connection, dag_id, run_id, chance.choice(["success", "failed"]), now=now)
 

@@ -26,6 +26,8 @@ class Attempt:
     """Whether its child may have run others before it."""
     accepted: bool = False
     """Whether the server has agreed to its start."""
+    begin_by: float = 0.0
+    """When its lease ends as things stand, on the machine's monotonic clock: its code must not begin after that."""
     template: Template | None = None
     runner: Runner | None = None
     cause: Cause = Cause.NOTHING

@@ -13,6 +13,7 @@ import resource
 import signal
 import socket
 import sys
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -51,8 +52,11 @@ def serve_attempts(descriptors: list[int], find_dags: FindDags) -> None:
     callbacks = atexit._ncallbacks()
     order = stream.receive()
     while order is not None:
-        if not order["go"] and stream.receive() is None:
+        go = order if order["go"] else stream.receive()
+        if go is None:
             break
+        if too_late(go):
+            os._exit(LOST_HOST)
         try:
             run_one(stream, order, find_dags)
         except OSError:
@@ -60,6 +64,16 @@ def serve_attempts(descriptors: list[int], find_dags: FindDags) -> None:
         order = None if order["last"] else stream.receive()
     if atexit._ncallbacks() != callbacks:
         atexit._run_exitfuncs()
+
+
+def too_late(go: Message) -> bool:
+    """Tell whether the attempt's lease was over before its code could begin.
+
+    Host and child may have been stopped together, with the order under way: whoever took the attempt over runs it, and
+    the host has yet to notice (the lease counts on the machine's clock, which does not stop with them).
+    """
+    begin_by = go.get("begin_by")
+    return begin_by is not None and time.monotonic() >= begin_by
 
 
 def _reseed() -> None:

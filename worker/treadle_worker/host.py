@@ -78,7 +78,7 @@ class Host:
                     self._answered(answer)
             case "renewed":
                 for item in message["items"]:
-                    self._leases.renew(item["attempt_id"], item["asked_at"])
+                    self._renewed(item["attempt_id"], item["asked_at"])
             case "reply":
                 self._replied(message)
             case "terminate":
@@ -119,12 +119,19 @@ class Host:
             self._end(attempt, Cause.TERMINATED, "its start was answered only when its lease was over", 0)
             return
         attempt.accepted = True
+        attempt.begin_by = self._leases.end_of(attempt.id)
         seconds = attempt.workload["execution_timeout_seconds"]
         if seconds is not None:
             limit = seconds + self.grace_seconds
             attempt.timers.append(self._loop.later(limit, lambda: self._overdue(attempt, seconds)))
         if attempt.template is not None:
             attempt.template.accepted(attempt)
+
+    def _renewed(self, attempt_id: str, asked_at: float) -> None:
+        self._leases.renew(attempt_id, asked_at)
+        attempt = self._attempts.get(attempt_id)
+        if attempt is not None and attempt.accepted:
+            attempt.begin_by = self._leases.end_of(attempt_id)
 
     def _drop(self, attempt: Attempt) -> None:
         """Forget an attempt that must not run (its start was refused); its code has not begun."""

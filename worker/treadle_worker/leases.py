@@ -34,7 +34,7 @@ class Leases:
 
     def accept(self, attempt_id: str) -> bool:
         """Watch an attempt from now on; False if the answer to its start came too late for it to run at all."""
-        if self._loop.now() >= self._asked[attempt_id] + self._usable_seconds:
+        if self._loop.now() >= self.end_of(attempt_id):
             return False
         self._running.add(attempt_id)
         return True
@@ -44,6 +44,10 @@ class Leases:
         if attempt_id in self._asked:
             self._asked[attempt_id] = max(self._asked[attempt_id], asked_at)
 
+    def end_of(self, attempt_id: str) -> float:
+        """Return when the attempt must be over unless its lease is renewed, on the machine's monotonic clock."""
+        return self._asked[attempt_id] + self._usable_seconds
+
     def forget(self, attempt_id: str) -> None:
         """Forget an attempt that is over."""
         self._asked.pop(attempt_id, None)
@@ -51,7 +55,7 @@ class Leases:
 
     def _look(self) -> None:
         now = self._loop.now()
-        over = [one for one in self._running if now >= self._asked[one] + self._usable_seconds]
+        over = [one for one in self._running if now >= self.end_of(one)]
         for attempt_id in over:
             self._running.discard(attempt_id)
             self._end(attempt_id)

@@ -104,15 +104,14 @@ class Runner:
             "log": attempt.log.path,
             "limits": limits,
             "go": go,
+            "begin_by": attempt.begin_by if go else None,
             "last": last,
         }
         self._link.send(encode(order))
 
-    _GO: Final = encode({"kind": "go"})
-
-    def go(self) -> None:
-        """Let the waiting child run its attempt."""
-        self._link.send(self._GO)
+    def go(self, begin_by: float) -> None:
+        """Let the waiting child run its attempt, unless it hears of this only after ``begin_by``."""
+        self._link.send(encode({"kind": "go", "begin_by": begin_by}))
 
     def reply(self, message: Message) -> None:
         """Answer a question of the child."""

@@ -15,12 +15,13 @@ from typing import Any
 from treadle_worker.child import serve_attempts
 from treadle_worker.loading import DagFileError, load_dag_file
 from treadle_worker.protocol import Workload
-from treadle_worker.system import adopt_orphans, drop_power_to_trace
+from treadle_worker.system import adopt_orphans, drop_power_to_trace, end_with_parent
 
 
 def main(arguments: list[str]) -> None:
     """Run the attempt that comes over the first of the three descriptors."""
     *descriptors, dags_folder, seconds = arguments
+    end_with_parent()
     adopt_orphans()
     drop_power_to_trace()
     sys.path.insert(0, dags_folder)

@@ -12,6 +12,7 @@ import os
 import signal
 from typing import Final
 
+_PR_SET_PDEATHSIG: Final = 1
 _PR_SET_DUMPABLE: Final = 4
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _PR_CAPBSET_DROP: Final = 24
@@ -50,6 +51,12 @@ def drop_power_to_trace() -> None:
         for index in range(3 * word, 3 * word + 3):
             sets[index] &= ~(1 << bit)
     libc.capset(header, sets)
+
+
+def end_with_parent() -> None:
+    """Have the kernel kill this process when the thread that started it is gone, whatever that thread died of."""
+    if _prctl is not None:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def adopt_orphans() -> None:

@@ -87,7 +87,7 @@ class Template:
     def accepted(self, attempt: Attempt) -> None:
         """The server lets ``attempt`` run."""
         if attempt.runner is not None:
-            attempt.runner.go()
+            attempt.runner.go(attempt.begin_by)
         elif attempt.shared and self.state is not State.IMPORTING:
             self._accepted.append(attempt)
             self._match()

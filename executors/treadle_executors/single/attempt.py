@@ -159,7 +159,7 @@ class SingleAttempt:
         seconds = attempt.workload["execution_timeout_seconds"]
         if seconds is not None:
             attempt.timers.append(self._loop.later(seconds + self.grace_seconds, lambda: self._overdue(seconds)))
-        self._runner.go()
+        self._runner.go(self._leases.end_of(attempt.id))
 
     def renewed(self, attempt_id: str, asked_at: float) -> None:
         """The lease goes on, and the log is sent with the new token."""
