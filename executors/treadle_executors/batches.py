@@ -7,9 +7,15 @@ driver.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from treadle_worker.outcomes import error_of
 from treadle_worker.protocol import FinishReport, Heartbeat, StartAnswer, StartReport
+
+VERSION: Final = 1
+"""Of the Execution API; raised when workers of the version before could not work with a newer server any more."""
+
+VERSION_HEADER: Final = "Treadle-Execution-Version"
 
 
 class ExecutionUnavailable(Exception):

@@ -5,6 +5,7 @@ Implementations stand beside this file; ``conformance`` holds the tests that eac
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from uuid import UUID
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 from treadle_worker.protocol import Workload
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,15 @@ class ExecutorEvent:
     kind: Literal["lost", "rejected", "handed_back"]
     attempt_id: UUID
     reason: str
+
+
+def rejection(attempt_id: object, problem: str) -> ExecutorEvent | None:
+    """Return the event that a workload cannot run, for the reason ``problem``; without a usable id it is logged."""
+    try:
+        return ExecutorEvent("rejected", UUID(str(attempt_id)), problem)
+    except ValueError:
+        log.error("an attempt without a usable id was handed over: %s", problem)
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,14 +18,13 @@ from typing import Any, Final, cast
 
 import urllib3
 
-from treadle_executors.batches import Answers, Batch, ExecutionUnavailable
+from treadle_executors.batches import VERSION, VERSION_HEADER, Answers, Batch, ExecutionUnavailable
 from treadle_metadata.errors import InvalidRequestError
 from treadle_worker.protocol import Request, StartAnswer
 
 log = logging.getLogger(__name__)
 
-VERSION: Final = 1
-_HEADERS: Final = {"Content-Type": "application/json", "Treadle-Execution-Version": str(VERSION)}
+_HEADERS: Final = {"Content-Type": "application/json", VERSION_HEADER: str(VERSION)}
 _CONNECT_SECONDS: Final = 5.0
 _READ_SECONDS: Final = 30.0
 _CONNECTIONS: Final = 4

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from treadle_executors.environment import CONNECTIONS, VARIABLES, scrubbed, secrets_of
 from treadle_executors.execution_api import Answers, DatabaseExecution, ExecutionApi
-from treadle_executors.executor import Executor, ExecutorEvent
+from treadle_executors.executor import Executor, ExecutorEvent, rejection
 from treadle_executors.host_process import HostProcess
 from treadle_executors.questions import Questions
 from treadle_executors.recorder import Recorder, gathered
@@ -97,13 +97,10 @@ class LocalExecutor(Executor):
             self._on_event()
 
     def _reject(self, attempt_id: object, problem: str) -> bool:
-        try:
-            identifier = UUID(str(attempt_id))
-        except ValueError:
-            log.error("an attempt without a usable id was handed over: %s", problem)
-            return False
-        self._events.append(ExecutorEvent("rejected", identifier, problem))
-        return True
+        event = rejection(attempt_id, problem)
+        if event is not None:
+            self._events.append(event)
+        return event is not None
 
     def _hand_over(self) -> None:
         """Give the host what it has room for. The caller holds the lock."""

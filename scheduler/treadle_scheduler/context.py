@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Protocol
+from datetime import datetime, timedelta
+from typing import Final, Protocol
 
 from treadle_executors.executor import Executor
 from treadle_metadata.clock import Clock
@@ -18,6 +18,9 @@ from treadle_scheduler.custom_timetables import CustomTimetables
 from treadle_scheduler.memory import Memory
 from treadle_scheduler.quarantine import Quarantine
 from treadle_worker.protocol import Workload
+
+HELD_ELSEWHERE: Final = timedelta(milliseconds=20)
+"""How soon to look again at what another scheduler holds at this moment: a run, a deadline, the right to queue."""
 
 
 @dataclass(slots=True)

@@ -13,21 +13,19 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import Connection
-
 from treadle_executors.celery.broker import Broker
 from treadle_executors.errors import BrokerError
-from treadle_executors.executor import Executor, ExecutorEvent, Trouble
+from treadle_executors.executor import Executor, ExecutorEvent, Trouble, rejection
+from treadle_executors.queued_leases import DatabaseLeases
 from treadle_metadata.attempt_tokens import AttemptClaim, AttemptTokens, Scope
 from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import Database
 from treadle_metadata.identifiers import AttemptRef
 from treadle_metadata.settings import Settings
-from treadle_metadata.transitions import attempts, callbacks
 from treadle_worker.protocol import Workload
 from treadle_worker.workloads import problem_of
 
@@ -69,6 +67,7 @@ class CeleryExecutor(Executor):
         self._clock = clock or SystemClock()
         self._broker = Broker(settings)
         self._tokens = AttemptTokens(settings.jwt_secret)
+        self._leases = DatabaseLeases(database, settings, self._clock)
         self._lock = threading.Lock()
         self._waiting: dict[UUID, Waiting] = {}
         self._to_end: list[ToEnd] = []
@@ -101,12 +100,10 @@ class CeleryExecutor(Executor):
             self._on_event()
 
     def _reject(self, attempt_id: object, problem: str) -> bool:
-        try:
-            self._events.append(ExecutorEvent("rejected", UUID(str(attempt_id)), problem))
-        except ValueError:
-            log.error("an attempt without a usable id was handed over: %s", problem)
-            return False
-        return True
+        event = rejection(attempt_id, problem)
+        if event is not None:
+            self._events.append(event)
+        return event is not None
 
     def events(self) -> list[ExecutorEvent]:
         """Return what happened since the last call."""
@@ -237,9 +234,11 @@ class CeleryExecutor(Executor):
             waiting = list(self._waiting.values())
         if not waiting:
             return
-        until = self._clock.now() + timedelta(seconds=self.settings.lease_seconds)
         try:
-            kept = self.database.run(lambda connection: _keep_queued(connection, waiting, until))
+            kept = self._leases.keep(
+                [one.ref for one in waiting if "callback" not in one.workload],
+                [one.ref for one in waiting if "callback" in one.workload],
+            )
         except Exception as error:
             # Not only a database that is away: this thread must not end.
             log.warning("the leases of %d waiting attempts could not be renewed: %s", len(waiting), error)
@@ -248,15 +247,6 @@ class CeleryExecutor(Executor):
             for one in waiting:
                 if one.ref.attempt_id not in kept:
                     self._waiting.pop(one.ref.attempt_id, None)
-
-
-def _keep_queued(connection: Connection, waiting: list[Waiting], until: datetime) -> set[UUID]:
-    of_tasks = [one.ref for one in waiting if "callback" not in one.workload]
-    of_callbacks = [one.ref.attempt_id for one in waiting if "callback" in one.workload]
-    kept = attempts.keep_queued(connection, of_tasks, lease_until=until)
-    if of_callbacks:
-        kept |= callbacks.keep_queued(connection, of_callbacks, lease_until=until)
-    return kept
 
 
 def _waiting(workload: Workload) -> Waiting:

@@ -20,12 +20,12 @@ from treadle_executors.kubernetes.book import Book, Held
 from treadle_executors.kubernetes.cluster import connect
 from treadle_executors.kubernetes.creating import Creators
 from treadle_executors.kubernetes.gate import Gate
-from treadle_executors.kubernetes.leases import DatabaseLeases, QueuedLeases
 from treadle_executors.kubernetes.options import load_options
 from treadle_executors.kubernetes.pod_state import Ended, PodView, gone, overdue
 from treadle_executors.kubernetes.pods import PodMaker
 from treadle_executors.kubernetes.settling import Settling
 from treadle_executors.kubernetes.watching import Watcher
+from treadle_executors.queued_leases import DatabaseLeases, QueuedLeases
 from treadle_metadata.attempt_tokens import AttemptClaim, AttemptTokens, Scope
 from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import Database
@@ -216,6 +216,8 @@ class KubernetesExecutor(Executor):
                 log.warning("waiting attempts could not be looked after: %s: %s", type(error).__name__, error)
 
     def _renew(self) -> None:
+        # Every scheduler does it for every pending pod that it sees, whoever made it: a pod goes on when its scheduler
+        # is restarted, and nobody has to take it over (cases C13, C14).
         of_tasks, of_callbacks = self._book.not_started()
         if of_tasks or of_callbacks:
             kept = self._leases.keep(of_tasks, of_callbacks)

@@ -14,8 +14,8 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from treadle_executors.executor import Executor, ExecutorEvent, Trouble
-from treadle_executors.kubernetes.leases import DatabaseLeases, QueuedLeases
+from treadle_executors.executor import Executor, ExecutorEvent, Trouble, rejection
+from treadle_executors.queued_leases import DatabaseLeases, QueuedLeases
 from treadle_metadata import processes, work
 from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import Database
@@ -82,13 +82,10 @@ class TransactionalExecutor(Executor):
             self._on_event()
 
     def _reject(self, attempt_id: object, problem: str) -> None:
-        try:
-            event = ExecutorEvent("rejected", UUID(str(attempt_id)), problem)
-        except ValueError:
-            log.error("an attempt without a usable id was handed over: %s", problem)
-            return
-        with self._lock:
-            self._events.append(event)
+        event = rejection(attempt_id, problem)
+        if event is not None:
+            with self._lock:
+                self._events.append(event)
 
     def events(self) -> list[ExecutorEvent]:
         """Return what happened since the last call."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -22,12 +22,9 @@ from treadle_metadata.connection import is_passing
 from treadle_metadata.planning import forget_wakeups, next_wakeup
 from treadle_metadata.transitions import runs
 from treadle_scheduler.advancing import Woken, advance
-from treadle_scheduler.context import Context, Done
+from treadle_scheduler.context import HELD_ELSEWHERE, Context, Done
 
 log = logging.getLogger(__name__)
-
-HELD_ELSEWHERE: Final = timedelta(milliseconds=20)
-"""How soon to look again at a woken run that another scheduler holds at this moment."""
 
 
 def advance_runs(context: Context) -> Done:

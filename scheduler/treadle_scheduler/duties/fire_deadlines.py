@@ -6,16 +6,10 @@ crash before the commit leaves the deadline for whoever looks next.
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Final
-
 from sqlalchemy import Connection
 
 from treadle_metadata import deadlines
-from treadle_scheduler.context import Context, Done
-
-HELD_ELSEWHERE: Final = timedelta(milliseconds=20)
-"""How soon to look again at a deadline that another scheduler fires at this moment."""
+from treadle_scheduler.context import HELD_ELSEWHERE, Context, Done
 
 
 def fire_deadlines(context: Context) -> Done:

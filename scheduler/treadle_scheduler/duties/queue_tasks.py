@@ -25,7 +25,7 @@ from treadle_metadata.identifiers import new_attempt_id
 from treadle_metadata.queries.versions import older_sources
 from treadle_metadata.transitions import instances
 from treadle_metadata.transitions.instances import Picked
-from treadle_scheduler.context import Context, Done
+from treadle_scheduler.context import HELD_ELSEWHERE, Context, Done
 from treadle_scheduler.expansion import Items
 from treadle_scheduler.retries import retry_delay
 from treadle_scheduler.workloads import log_path, workload
@@ -35,8 +35,6 @@ log = logging.getLogger(__name__)
 ROUNDS: Final = 10
 FEW: Final = 16
 """Where fewer instances than this are found, none was left out for the number of those before it (``candidates``)."""
-
-HELD_ELSEWHERE: Final = timedelta(milliseconds=20)
 
 Row = Mapping[str, Any]
 

@@ -17,7 +17,8 @@ from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import rows
-from treadle_scheduler.duties.fire_deadlines import HELD_ELSEWHERE, fire_deadlines
+from treadle_scheduler.context import HELD_ELSEWHERE
+from treadle_scheduler.duties.fire_deadlines import fire_deadlines
 from treadle_scheduler.waking import Scope
 
 MINUTE = timedelta(minutes=1)

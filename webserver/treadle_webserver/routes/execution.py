@@ -12,7 +12,8 @@ from typing import Annotated, Any, Final, cast
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Response
 
-from treadle_executors.execution_api import Batch, DatabaseExecution, ExecutionUnavailable
+from treadle_executors.batches import VERSION, VERSION_HEADER, Batch, ExecutionUnavailable
+from treadle_executors.execution_api import DatabaseExecution
 from treadle_metadata import attempt_logs
 from treadle_metadata.attempt_tokens import AttemptClaim, AttemptTokenError, Scope
 from treadle_metadata.errors import InvalidRequestError
@@ -34,10 +35,6 @@ from treadle_webserver.shapes.execution import (
     StartShape,
 )
 
-VERSION: Final = 1
-"""Raised when workers of the version before could not work with this server any more."""
-
-VERSION_HEADER: Final = "Treadle-Execution-Version"
 _EITHER: Final = (Scope.QUEUED, Scope.RUNNING)
 
 

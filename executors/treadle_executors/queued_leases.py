@@ -1,7 +1,7 @@
-"""Renews the leases of attempts whose pods have not started: nobody else could.
+"""Renews the leases of attempts that wait for a worker, in a broker, a cluster or a table: nobody else could.
 
-Every scheduler does it for every pending pod that it sees, whoever made it. So a pod goes on when its scheduler is
-restarted, and nobody has to take it over: what belongs to whom is in the attempts' leases (cases C13, C14).
+Called by the executors whose workers are elsewhere, for whatever they see waiting. Once a worker has started an attempt
+the lease is its own, so a scheduler that dies here takes nothing with it but what waits.
 """
 
 from __future__ import annotations
