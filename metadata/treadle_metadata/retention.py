@@ -35,6 +35,8 @@ _OF_RUNS: Final = (
     f"DELETE FROM durable_step WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",
     f"DELETE FROM durable_blob WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",
     f"DELETE FROM durable_journal WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",
+    f"DELETE FROM sensor_wait WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",
+    f"DELETE FROM human_step WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",
     "DELETE FROM task_instance WHERE month = %(month)s AND dag_run_id = ANY(%(runs)s)",
 )
 

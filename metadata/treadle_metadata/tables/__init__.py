@@ -26,8 +26,19 @@ from treadle_metadata.tables.resources import connection, slot_pool, variable
 from treadle_metadata.tables.runs import backfill, dag_run, run_wakeup
 from treadle_metadata.tables.schedules import missed_slot, schedule_pace
 from treadle_metadata.tables.tasks import task_attempt, task_instance, xcom
+from treadle_metadata.tables.waits import human_step, sensor_wait
 
-PARTITIONED = (task_instance, task_attempt, xcom, audit_log, durable_journal, durable_step, durable_blob)
+PARTITIONED = (
+    task_instance,
+    task_attempt,
+    xcom,
+    audit_log,
+    durable_journal,
+    durable_step,
+    durable_blob,
+    sensor_wait,
+    human_step,
+)
 """Range-partitioned by month, so that retention is DROP PARTITION (design section 4)."""
 
 __all__ = [
@@ -55,12 +66,14 @@ __all__ = [
     "durable_blob",
     "durable_journal",
     "durable_step",
+    "human_step",
     "import_error",
     "metadata",
     "missed_slot",
     "process",
     "run_wakeup",
     "schedule_pace",
+    "sensor_wait",
     "slot_pool",
     "state_transition",
     "task_attempt",

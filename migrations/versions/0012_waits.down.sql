@@ -1,0 +1,3 @@
+DROP TABLE human_step;
+
+DROP TABLE sensor_wait;
