@@ -32,13 +32,23 @@ TreadleError
 │   └── AwakeableTimedOut       nobody posted the token before the deadline
 ├── AttemptLost                 what callbacks are told of an attempt that was killed or lost with its worker
 ├── DagTestFailed               a run of dag.test() failed and was asked to raise; also an AssertionError
+├── ExternalTaskError           what a sensor waits for in another DAG has failed or does not exist
+├── AnswerError                 what a sensor asked answered in a way that it can make nothing of
+├── HumanStepTimeout            nobody answered a human step in time
+├── TaskDeferralError           the trigger of a deferred task failed
+│   └── TaskDeferralTimeout     ... or brought no event in time
 └── TaskEnd                     raised by a task's own code to end its attempt in a certain state
     ├── SkipTask                ... as skipped
     └── FailTask                ... as failed, retries or not
-        └── StepPlanChangedError  recorded steps are of other code than the one that is to replay them
+        ├── StepPlanChangedError  recorded steps are of other code than the one that is to replay them
+        ├── SensorTimeout       a sensor's condition did not come true in time
+        └── HumanStepRejected   an approval was refused
 TaskTimeout (BaseException)     the attempt ran longer than its execution_timeout
 TaskTerminated (BaseException)  the attempt was told to stop
+TaskDeferred (BaseException)    the attempt ends here, and goes on when its trigger fires (treadle.triggers.deferral)
 StepSuspended (BaseException)   the attempt ends here, and goes on in a new one when what it waits for has come
+TaskSuspended (BaseException)   the same, of sensors and human steps (treadle.errors_of_waits)
+└── RescheduleTask              ... raised by a task's own code
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar, cast, get_args
 
 from treadle_worker.protocol import (
     AttemptError,
+    Deferral,
     EmittedAssetEvent,
     ErrorKind,
     FinishReport,
@@ -91,6 +92,12 @@ def report_of_child(workload: Workload, place: Place, message: Mapping[str, Any]
         if not _is_moment(report["resume"]["at"]):
             sentence = f"the task process was suspended until {report['resume']['at']!r:.100}, which is no time"
             return report_of_error(workload, place, _error("protocol", "BadReport", sentence))
+    if outcome == "deferred":
+        deferral = _deferral(message.get("deferral"))
+        if deferral is None:
+            sentence = f"the task process was deferred by {message.get('deferral')!r:.200}, which is no deferral"
+            return report_of_error(workload, place, _error("protocol", "BadReport", sentence))
+        report["deferral"] = deferral
     return report
 
 
@@ -113,7 +120,7 @@ def report_of_error(workload: Workload, place: Place, error: AttemptError) -> Fi
 
 def handed_back(report: FinishReport, reason: str) -> FinishReport:
     """Return a report as one of an attempt that was handed back, unless it had come to its end all the same."""
-    if report["outcome"] in ("success", "skipped"):
+    if report["outcome"] in ("success", "skipped", "deferred"):
         return report
     error = error_of("terminated", "HandedBack", f"the attempt was handed back and will be made again: {reason}")
     return {**report, "outcome": "handed_back", "error": error, "xcoms": [], "asset_events": []}
@@ -177,6 +184,24 @@ def _checked_error(error: Any) -> AttemptError:
         if isinstance(error.get(name), str):
             checked[name] = error[name][:_LONGEST_REASON]
     return checked
+
+
+def _deferral(value: Any) -> Deferral | None:
+    """Return what a child says that it waits for, if the server can store it."""
+    plain = _only(value, dict) or {}
+    texts = [plain.get(name) for name in ("classpath", "kwargs", "next_method", "next_kwargs")]
+    if not all(isinstance(text, str) and text for text in texts):
+        return None
+    classpath, kwargs, next_method, next_kwargs = map(str, texts)
+    return {
+        "classpath": classpath,
+        "kwargs": kwargs,
+        "weight": _number(plain.get("weight"), int) or 1,
+        "next_method": next_method,
+        "next_kwargs": next_kwargs,
+        "timeout_seconds": _number(plain.get("timeout_seconds"), float),
+        "execution_timeout_seconds": _number(plain.get("execution_timeout_seconds"), float),
+    }
 
 
 def _xcoms(value: Any) -> list[PushedXCom]:

@@ -15,10 +15,11 @@ from typing import Any, Final, Literal, NotRequired, TypedDict
 MAX_FRAME: Final = 256 * 1024 * 1024
 """Bytes; a longer frame is a broken peer."""
 
-Outcome = Literal["success", "failed", "failed_without_retry", "skipped", "suspended", "handed_back"]
+Outcome = Literal["success", "failed", "failed_without_retry", "skipped", "suspended", "deferred", "handed_back"]
 """How an attempt ended. ``failed`` may be retried; the server decides, the worker only reports.
 
 ``suspended``: a durable step waits; ``resume`` says until when (``at``), and which (``name``, ``inputs``).
+``deferred``: it waits for a trigger, and goes on in an attempt of the same try; ``deferral`` says for which.
 ``handed_back``: its worker was stopped in order and ended it; the same try is made again.
 """
 
@@ -58,6 +59,34 @@ class CallbackFacts(TypedDict):
     limit: float
 
 
+class Deferral(TypedDict):
+    """What a deferred attempt waits for. ``kwargs`` and ``next_kwargs`` are typed JSON texts (``treadle.xcom``).
+
+    ``timeout_seconds`` count from the attempt's end, ``execution_timeout_seconds`` from the start of the try.
+    """
+
+    classpath: str
+    kwargs: str
+    weight: int
+    next_method: str
+    next_kwargs: str
+    timeout_seconds: float | None
+    execution_timeout_seconds: float | None
+
+
+class Resume(TypedDict):
+    """What an attempt goes on with: ``method`` with ``kwargs`` and ``event`` (typed JSON texts), or an ``error``.
+
+    ``error``: ``kind`` (``treadle.triggers.deferral``), ``error`` (one sentence) and ``traceback``.
+    """
+
+    method: str
+    kwargs: str
+    event: str | None
+    error: dict[str, str] | None
+    first_started_at: str | None
+
+
 class Workload(TypedDict):
     """One attempt to run. ``file`` is relative to the dags folder, ``log_path`` to the logs folder.
 
@@ -86,6 +115,8 @@ class Workload(TypedDict):
     source: NotRequired[str]
     """The text to run, of a version that is not the DAG's newest: the file on disk has another one by now."""
     callback: NotRequired[CallbackFacts]
+    resume: NotRequired[Resume]
+    """Of a task that was deferred: it goes on, within the same try."""
     run: RunFacts
 
 
@@ -168,6 +199,7 @@ class FinishReport(TypedDict):
     code_hash: NotRequired[str]
     """The SHA-256 of the text that ran, where it is not the workload's ``file_hash``."""
     resume: NotRequired[dict[str, str]]
+    deferral: NotRequired[Deferral]
 
 
 class Heartbeat(TypedDict):

@@ -39,7 +39,7 @@ REPORTED: Final = "treadle: reported "
 """Begin of the last word of an attempt whose end the server knows."""
 
 UNREPORTED: Final = 3
-_GOOD: Final = frozenset({"success", "skipped", "suspended", "refused"})
+_GOOD: Final = frozenset({"success", "skipped", "suspended", "deferred", "refused"})
 
 
 def run_single(settings: Settings, file: Path | None = None) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, Unpack
 
 from treadle.authoring import current_dag, is_detached, note_task
 from treadle.errors import UnknownArgumentError
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from treadle.retry_policies import RetryPolicy
     from treadle.setup_teardown import SetupTeardownScope
     from treadle.task_groups import TaskGroup
+    from treadle.triggers.base import BaseTrigger
+    from treadle.triggers.deferral import StartTriggerArgs, TaskDeferred
 
 
 def scope_marks() -> Any:
@@ -60,6 +62,12 @@ class BaseOperator(Node):
     is_teardown: bool = False
     on_failure_fail_dagrun: bool = False
     """Of a teardown: whether its failure fails the run."""
+
+    start_trigger_args: StartTriggerArgs | None = None
+    """How the task is deferred without a worker, if ``start_from_trigger``."""
+
+    start_from_trigger: bool = False
+    """Whether the task is deferred as soon as its turn has come: no worker starts before the event."""
 
     task_id: str
     dag: DAG | None
@@ -177,6 +185,39 @@ class BaseOperator(Node):
 
     def on_kill(self) -> None:
         """Called when the attempt is terminated or timed out: end what ``execute`` started elsewhere."""
+
+    def defer(
+        self,
+        *,
+        trigger: BaseTrigger,
+        method_name: str,
+        kwargs: Mapping[str, Any] | None = None,
+        timeout: timedelta | float | None = None,
+    ) -> NoReturn:
+        """End the attempt; the task goes on in ``method_name(context, event=..., **kwargs)`` once ``trigger`` fires.
+
+        The worker is free meanwhile. ``timeout`` (seconds or timedelta) counts from now to the event.
+
+        Raises:
+            TaskDeferred: always; let it pass.
+        """
+        # Loaded on need: few tasks wait.
+        deferred: type[TaskDeferred] = importlib.import_module("treadle.triggers.deferral").TaskDeferred
+        raise deferred(trigger=trigger, method_name=method_name, kwargs=kwargs, timeout=timeout)
+
+    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Any) -> Any:
+        """Go on after a deferral: call ``next_method`` with the context and ``next_kwargs``.
+
+        Raises:
+            TaskDeferralTimeout: no event came within the deferral's time.
+            TaskDeferralError: the trigger failed.
+            TaskTimeout: the task's execution timeout was over first.
+        """
+        kwargs = next_kwargs or {}
+        deferral = importlib.import_module("treadle.triggers.deferral")
+        if next_method == deferral.FAIL:
+            raise deferral.error_of(kwargs)
+        return getattr(self, next_method)(context, **kwargs)
 
     @classmethod
     def partial(cls, *, task_id: str, **arguments: Any) -> OperatorPartial:

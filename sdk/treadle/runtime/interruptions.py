@@ -24,18 +24,22 @@ log = logging.getLogger("treadle.task")
 
 
 @contextmanager
-def time_limit(limit: timedelta | None, on_kill: Callable[[], object]) -> Iterator[None]:
+def time_limit(
+    limit: timedelta | None, on_kill: Callable[[], object], *, left: timedelta | None = None
+) -> Iterator[None]:
     """Raise TaskTimeout in the body once ``limit`` is over, and call ``on_kill`` as it passes by.
+
+    ``left`` is what is left of it, where the task began earlier: it was deferred meanwhile.
 
     Outside the main thread there is no alarm: the limit is then the runner host's affair.
     """
     if limit is None or threading.current_thread() is not threading.main_thread():
         yield
         return
-    seconds = limit.total_seconds()
+    seconds = (limit if left is None else left).total_seconds()
 
     def ring(_: int, __: FrameType | None) -> None:
-        raise TaskTimeout(f"the task ran longer than its execution_timeout of {limit} ({seconds:g} s)")
+        raise TaskTimeout(f"the task ran longer than its execution_timeout of {limit} ({limit.total_seconds():g} s)")
 
     before = signal.signal(signal.SIGALRM, ring)
     # An interval of zero would switch the alarm off.

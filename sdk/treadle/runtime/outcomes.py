@@ -9,9 +9,10 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 from treadle.errors import FailTask, SkipTask, StepSuspended, TaskTerminated, TaskTimeout
+from treadle.errors_of_waits import TaskSuspended
 from treadle.runtime import masking
 from treadle.runtime.showing import storable_text
 
@@ -28,6 +29,8 @@ class Ending:
     exit_code: int | None = None
     resume: dict[str, str] | None = None
     """When and for which step a suspended attempt goes on."""
+    deferral: dict[str, Any] | None = None
+    """What a deferred attempt waits for (``treadle_worker.protocol.Deferral``)."""
 
 
 SUCCESS: Final = Ending("success")
@@ -40,7 +43,7 @@ def ending_of(raised: BaseException) -> Ending:
             return Ending("skipped")
         case FailTask():
             return Ending("failed_without_retry", error_of("exception", raised))
-        case StepSuspended():
+        case StepSuspended() | TaskSuspended():
             return Ending("suspended", resume=raised.resume)
         case TaskTimeout():
             return Ending("failed", error_of("timeout", raised))

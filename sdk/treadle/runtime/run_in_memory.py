@@ -206,6 +206,15 @@ class RunInMemory:
         }
         started = time.monotonic()
         ended = attempt_here(self.dag, task.task_id, workload, self.supervisor, self.limits)
+        if ended.deferral is not None:
+            # Loaded on need: few tasks wait, and asyncio is slow to load.
+            wait_here = importlib.import_module("treadle.runtime.waiting_here").wait_here
+            ended = wait_here(
+                ended,
+                lambda resume: attempt_here(
+                    self.dag, task.task_id, workload | {"resume": resume}, self.supervisor, self.limits
+                ),
+            )
         self.supervisor.keep(task.task_id, map_index, ended.xcoms)
         events = self._emitted(ended, task.task_id, map_index)
         return TaskResult(

@@ -21,6 +21,7 @@ from treadle.errors import TaskEnd, TaskTerminated
 from treadle.runtime import current, masking
 from treadle.runtime.calling import call_with_context
 from treadle.runtime.context import Context, Facts
+from treadle.runtime.deferring import Resume, report_of
 from treadle.runtime.interruptions import call_on_kill, terminable, time_limit
 from treadle.runtime.outcomes import SUCCESS, Ending, ending_of, traceback_of
 from treadle.runtime.rendering import Renderer, has_template
@@ -28,6 +29,7 @@ from treadle.runtime.showing import shown_fields, storable_text
 from treadle.runtime.supervisor import AttemptResult, Supervisor
 from treadle.runtime.task_instance import DagRun, TaskInstance
 from treadle.runtime.upstream import Results
+from treadle.triggers.deferral import TaskDeferred
 from treadle.xcom import RETURN_KEY
 
 if TYPE_CHECKING:
@@ -96,6 +98,7 @@ class Attempt:
             workload.get("expand_index"),
         )
         self._renderer = self._renderer_of(self._defined)
+        self._resume = Resume.of(workload)
         self._result = AttemptResult(outcome="failed")
 
     def on_kill(self) -> None:
@@ -108,6 +111,8 @@ class Attempt:
             try:
                 self._execute()
                 ending = SUCCESS
+            except TaskDeferred as deferred:
+                ending = self._deferred(deferred)
             except KeyboardInterrupt as raised:
                 if self._test_mode:  # a person stops the test, not one task of it
                     call_on_kill(self.on_kill)
@@ -123,9 +128,14 @@ class Attempt:
         if task.pre_execute_hook is not None:
             task.pre_execute_hook(self._context)
         task.pre_execute(self._context)
-        self._call_back("on_execute_callback", task.on_execute_callback)
-        with time_limit(task.execution_timeout, task.on_kill):
-            value = task.execute(self._context)
+        resume, limit = self._resume, task.execution_timeout
+        if resume is None:
+            self._call_back("on_execute_callback", task.on_execute_callback)
+        with time_limit(limit, task.on_kill, left=limit if resume is None else resume.time_left(limit)):
+            if resume is None:
+                value = task.execute(self._context)
+            else:
+                value = task.resume_execution(resume.method, dict(resume.kwargs), self._context)
         if task.post_execute_hook is not None:
             task.post_execute_hook(self._context, value)
         task.post_execute(self._context, value)
@@ -192,6 +202,15 @@ class Attempt:
             log.error("The task failed: %s", traceback_of(raised))
         return ending
 
+    def _deferred(self, deferred: TaskDeferred) -> Ending:
+        """Return the ending of an attempt that waits for a trigger; one that cannot be stored fails."""
+        try:
+            deferral = report_of(deferred, self._ti.task)
+        except Exception as error:
+            return self._ended_by(error)
+        log.info("The task is deferred: it waits for %s and goes on in %s", deferral["classpath"], deferred.method_name)
+        return Ending("deferred", deferral=deferral)
+
     def _retried(self, ending: Ending) -> Ending:
         """Return the ending that the task's retry policy makes of one that has tries left."""
         policy = self._ti.task.retry_policy
@@ -207,6 +226,10 @@ class Attempt:
         result = self._result
         if ending.resume is not None:  # it is not over: nothing is pushed, and nobody called back
             result.outcome, result.resume = ending.outcome, ending.resume
+            return
+        if ending.deferral is not None:  # it goes on later; what it pushed so far can be read meanwhile
+            result.outcome, result.deferral = ending.outcome, ending.deferral
+            result.xcoms = self._ti.pushed()
             return
         ending = self._retried(ending)
         result.outcome, result.error, result.exit_code = ending.outcome, ending.error, ending.exit_code

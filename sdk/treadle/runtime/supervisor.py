@@ -6,7 +6,7 @@ never sees a database.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -104,13 +104,26 @@ class Supervisor(Protocol):
         Returns ``state`` (waiting, done, timed_out), ``due_at``, ``value`` (JSON) and ``token`` of an awakeable.
         """
 
+    def note_wait(self, of: str, wait: Mapping[str, Any]) -> dict[str, Any]:
+        """Note that a sensor looked in vain: its ``mode``, ``timeout`` (seconds), and the ``first_try`` of its wait.
+
+        Returns ``waited``, in seconds since that try began, and ``pokes``, how many were in vain, this one among them.
+        """
+
+    def get_states(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the states of runs of another DAG: ``dag_id``, ``logical_dates`` (ISO 8601), ``task_ids`` (None: of
+        no tasks), ``group_id``, and ``check``, whether to tell what of it is ``missing``.
+
+        Returns ``runs``, a list of {"logical_date", "run_id", "state", "tasks": {task id: {state: instances}}}.
+        """
+
 
 @dataclass(slots=True)
 class AttemptResult:
     """How an attempt ended in user code. The fields are those of ``treadle_worker.protocol.FinishReport``."""
 
     outcome: str
-    """success, failed, failed_without_retry, skipped or suspended."""
+    """success, failed, failed_without_retry, skipped, suspended or deferred."""
     error: dict[str, str] | None = None
     xcoms: list[dict[str, Any]] = field(default_factory=list)
     """Pushed XComs: {"key", "value" (typed JSON text), "length" (of a list or dict, else None)}."""
@@ -124,3 +137,5 @@ class AttemptResult:
     """Whether the callbacks of its end were taken on: once, here or by the server."""
     resume: dict[str, str] | None = None
     """Of a suspended one: the time ``at`` which it goes on, and ``name`` and ``inputs`` of the step that waits."""
+    deferral: dict[str, Any] | None = None
+    """Of a deferred one: what it waits for (``treadle_worker.protocol.Deferral``)."""

@@ -1,0 +1,89 @@
+"""Between ``self.defer(...)`` and the method that goes on: what is reported of a wait, and what comes back of it.
+
+The task runtime calls it, with plain data on the outer side: the report of an attempt that ``deferred``, and
+``resume`` of the workload that goes on. A crash between the two loses nothing: the server holds the wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from treadle import xcom
+from treadle.runtime.task_instance import moment
+from treadle.triggers.deferral import FAIL, TaskDeferred
+
+if TYPE_CHECKING:
+    from treadle.operators.base import BaseOperator
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """What an attempt goes on with: ``method`` of the operator with ``kwargs``, and when the try first started."""
+
+    method: str
+    kwargs: Mapping[str, Any]
+    first_started_at: datetime | None
+
+    @classmethod
+    def of(cls, workload: Mapping[str, Any]) -> Resume | None:
+        """Return what the workload goes on with, None if it begins."""
+        plain = workload.get("resume")
+        if plain is None:
+            return None
+        started = moment(plain["first_started_at"])
+        error = plain.get("error")
+        if error is not None:
+            return cls(FAIL, error, started)
+        kwargs = xcom.loads(plain["kwargs"])
+        event = plain.get("event")
+        return cls(plain["method"], {**kwargs, "event": None if event is None else xcom.loads(event)}, started)
+
+    def time_left(self, limit: timedelta | None) -> timedelta | None:
+        """Return what is left of an execution timeout, which spans deferrals (case D1)."""
+        if limit is None or self.first_started_at is None:
+            return limit
+        return limit - (datetime.now(UTC) - self.first_started_at)
+
+
+def report_of(deferred: TaskDeferred, task: BaseOperator) -> dict[str, Any]:
+    """Return the wait as the server stores it (``treadle_worker.protocol.Deferral``).
+
+    Raises:
+        TypeError: the trigger gives no path and arguments, or the operator has no such method.
+        XComTypeError: an argument cannot be carried.
+    """
+    if not callable(getattr(task, deferred.method_name, None)):
+        raise TypeError(
+            f"{task!r} deferred with method_name={deferred.method_name!r}, which {task.task_type} does not have"
+        )
+    classpath, kwargs = trigger_of(deferred.trigger)
+    limit = task.execution_timeout
+    return {
+        "classpath": classpath,
+        "kwargs": kwargs,
+        "weight": max(1, int(deferred.trigger.weight)),
+        "next_method": deferred.method_name,
+        "next_kwargs": xcom.dumps(deferred.kwargs, key="kwargs of defer()")[0],
+        "timeout_seconds": None if deferred.timeout is None else deferred.timeout.total_seconds(),
+        "execution_timeout_seconds": None if limit is None else limit.total_seconds(),
+    }
+
+
+def trigger_of(trigger: Any) -> tuple[str, str]:
+    """Return a trigger's path and the text of its arguments.
+
+    Raises:
+        TypeError: ``serialize()`` returned something else.
+        XComTypeError: an argument cannot be carried.
+    """
+    serialized = trigger.serialize()
+    match serialized:
+        case (str() as classpath, dict() as kwargs) if classpath.rpartition(".")[0]:
+            return classpath, xcom.dumps(kwargs, key=f"arguments of {classpath}")[0]
+    raise TypeError(
+        f"serialize() of {type(trigger).__name__} must return the path of the class, with its module, and a dict of "
+        f"arguments; it returned {serialized!r:.200}"
+    )

@@ -1,0 +1,118 @@
+"""Deferred tasks under ``dag.test()``: the same waits, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from treadle import DAG, BaseOperator
+from treadle.runtime.dag_test_result import TaskResult
+from treadle.triggers import (
+    BaseTrigger,
+    DateTimeTrigger,
+    TaskFailedEvent,
+    TaskSuccessEvent,
+    TimeDeltaTrigger,
+    TriggerEvent,
+)
+
+
+class Say(BaseTrigger):
+    """Fires at once, with what it is told to say."""
+
+    def __init__(self, what: Any, how: str = "event") -> None:
+        self.what = what
+        self.how = how
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        return f"{__name__}.Say", {"what": self.what, "how": self.how}
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        await asyncio.sleep(0)
+        if self.how == "raise":
+            raise RuntimeError(self.what)
+        if self.how == "for ever":
+            await asyncio.Event().wait()
+        if self.how == "succeed":
+            yield TaskSuccessEvent(xcoms={"return_value": self.what})
+        if self.how == "fail":
+            yield TaskFailedEvent(reason=self.what)
+        if self.how == "event":
+            yield TriggerEvent(self.what)
+
+
+class Waits(BaseOperator):
+    """Defers once, then returns the event and its own argument."""
+
+    def __init__(self, *, trigger: BaseTrigger, timeout: float | None = None, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.trigger = trigger
+        self.timeout = timeout
+
+    def execute(self, context: Any) -> None:
+        context["ti"].xcom_push("before", "pushed before")
+        self.defer(trigger=self.trigger, method_name="go_on", kwargs={"more": 7}, timeout=self.timeout)
+
+    def go_on(self, context: Any, event: Any, more: int) -> Any:
+        return [event, more, context["ti"].xcom_pull(key="before", task_ids=self.task_id)]
+
+
+def ended_test(trigger: BaseTrigger, timeout: float | None = None, **arguments: Any) -> TaskResult:
+    with DAG("waiting") as dag:
+        Waits(task_id="wait", trigger=trigger, timeout=timeout, **arguments)
+    return dag.test().tasks[0]
+
+
+def test_a_deferred_task_goes_on_with_its_event_and_arguments() -> None:
+    ended = ended_test(Say({"when": datetime(2025, 1, 1, tzinfo=UTC)}))
+    assert ended.state == "success"
+    assert ended.xcoms["return_value"][:2] == [{"when": datetime(2025, 1, 1, tzinfo=UTC)}, 7]
+    assert ended.xcoms["before"] == "pushed before"
+
+
+@pytest.mark.parametrize(
+    ("trigger", "timeout", "told"),
+    [
+        (Say("boom", "raise"), None, "boom"),
+        (Say("", "for ever"), 0.01, "no event came within the deferral's timeout of 0.01 s"),
+        (Say("", "nothing"), None, "ended without an event"),
+        (Say("a reason", "fail"), None, "a reason"),
+    ],
+)
+def test_a_task_fails_whose_trigger_brings_no_event(trigger: BaseTrigger, timeout: float | None, told: str) -> None:
+    ended = ended_test(trigger, timeout)
+    assert ended.state == "failed"
+    assert told in ended.message
+
+
+def test_a_trigger_may_end_the_task_itself() -> None:
+    ended = ended_test(Say([1, 2], "succeed"))
+    assert (ended.state, ended.xcoms["return_value"]) == ("success", [1, 2])
+
+
+def test_each_retry_of_a_deferred_task_begins_with_execute() -> None:
+    ended = ended_test(Say("no", "fail"), retries=2)
+    assert (ended.state, ended.tries) == ("failed", 3)
+
+
+def test_a_time_trigger_made_anew_waits_for_the_same_moment() -> None:
+    trigger = TimeDeltaTrigger(timedelta(hours=1))
+    path, kwargs = trigger.serialize()
+    assert path == "treadle.triggers.temporal.DateTimeTrigger"
+    assert DateTimeTrigger(**kwargs).moment == trigger.moment
+
+
+def test_a_moment_that_is_over_fires_at_once() -> None:
+    moment = datetime(2025, 1, 1, tzinfo=UTC)
+    assert ended_test(DateTimeTrigger("2025-01-01T00:00:00")).xcoms["return_value"][0] == moment
+
+
+def test_what_cannot_be_carried_fails_the_task_with_its_place() -> None:
+    ended = ended_test(Say(object()))
+    assert ended.state == "failed"
+    assert "arguments of" in ended.message
+    assert "$" in ended.message
