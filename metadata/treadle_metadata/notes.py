@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
@@ -52,6 +53,28 @@ def set_instance_note(
             "run": run["id"],
             "task_id": task_id,
             "map_index": map_index,
+        },
+    )
+
+
+def set_notes(connection: Connection, instances: Iterable[Mapping[str, Any]], note: str) -> None:
+    """Put ``note`` on these instances (rows with ``id`` and ``month``) in one statement.
+
+    Raises:
+        InvalidRequestError: the note is longer than 1,000 characters.
+    """
+    listed = list(instances)
+    execute(
+        connection,
+        """
+        UPDATE task_instance AS instance SET note = %(note)s
+        FROM unnest(%(ids)s::bigint[], %(months)s::date[]) AS meant (id, month)
+        WHERE instance.id = meant.id AND instance.month = meant.month
+        """,
+        {
+            "note": checked_note(note),
+            "ids": [one["id"] for one in listed],
+            "months": [one["month"] for one in listed],
         },
     )
 

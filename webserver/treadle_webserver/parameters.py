@@ -36,6 +36,7 @@ Text = Annotated[str, Field(max_length=512)] | None
 Texts = Annotated[list[Annotated[str, Field(max_length=512)]], Field(max_length=500)]
 Numbers = Annotated[list[Annotated[int, Field(ge=-1, le=_INT)]], Field(max_length=500)]
 RunStateName = Literal["queued", "running", "success", "failed"]
+Note = Annotated[str, Field(max_length=1000)] | None
 
 
 class StrictBody(BaseModel):

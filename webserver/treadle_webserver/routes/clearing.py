@@ -11,16 +11,17 @@ from sqlalchemy import Connection
 from treadle_metadata import audit
 from treadle_metadata.clearing import Plan, clear
 from treadle_metadata.errors import ConflictError, InvalidRequestError, shown
+from treadle_metadata.notes import set_notes, set_run_note
 from treadle_metadata.queries.runs import get_run
 from treadle_metadata.queries.task_instances import rows_by_id
 from treadle_metadata.selecting import Selection
 from treadle_metadata.states import TaskState
 from treadle_webserver.authorize import Actor, ActorOf
-from treadle_webserver.parameters import DagId, RunId, StrictBody
+from treadle_webserver.parameters import DagId, Note, RunId, StrictBody
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.operations import ClearedShape, change_shape
-from treadle_webserver.shapes.runs import instance_shape
+from treadle_webserver.shapes.runs import RunShape, instance_shape, run_shape
 
 router = APIRouter(prefix="/api/v2/dags/{dag_id}", tags=["TaskInstance"], route_class=RetriedRoute)
 
@@ -49,6 +50,7 @@ class ClearBody(StrictBody):
     include_future: bool = False
     run_on_latest_version: bool | None = None
     prevent_running_task: bool = False
+    note: Note = None
 
 
 class ClearRunBody(StrictBody):
@@ -57,6 +59,7 @@ class ClearRunBody(StrictBody):
     dry_run: bool = True
     only_failed: bool = False
     run_on_latest_version: bool | None = None
+    note: Note = None
 
 
 @router.post("/clearTaskInstances")
@@ -85,12 +88,17 @@ def post_clear_task_instances(dag_id: DagId, body: ClearBody, actor: ActorOf, se
 @router.post("/dagRuns/{dag_run_id}/clear")
 def clear_dag_run(
     dag_id: DagId, dag_run_id: RunId, body: ClearRunBody, actor: ActorOf, service: ServiceOf
-) -> ClearedShape:
-    """Clear the task instances of one run: all of them, or the failed ones."""
+) -> ClearedShape | RunShape:
+    """Clear the task instances of one run: all of them, or the failed ones. A dry run lists them; else the run."""
     selection = Selection(dag_id=dag_id, run_id=dag_run_id, only_failed=body.only_failed)
     with service.database.begin() as connection:
         get_run(connection, dag_id, dag_run_id)
-        return _clear(connection, service, actor, selection, body, event="clear_dag_run")
+        cleared = _clear(connection, service, actor, selection, body, event="clear_dag_run")
+        if body.dry_run:
+            return cleared
+        if body.note is not None:
+            set_run_note(connection, dag_id, dag_run_id, body.note)
+        return run_shape(get_run(connection, dag_id, dag_run_id))
 
 
 def _selection(dag_id: str, body: ClearBody) -> Selection:
@@ -159,6 +167,8 @@ def _clear(
             detail={"instances": len(changes), "tasks": sorted({row["task_id"] for row in changes})},
             now=now,
         )
+    if isinstance(body, ClearBody) and body.note is not None and not body.dry_run:
+        set_notes(connection, done.cleared, body.note)
     rows = rows_by_id(connection, [(row["id"], row["month"]) for row in done.cleared])
     return {
         "task_instances": [instance_shape(row) for row in rows],

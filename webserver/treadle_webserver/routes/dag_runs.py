@@ -18,6 +18,7 @@ from treadle_metadata.runs import checked_interval, trigger_run
 from treadle_webserver.authorize import Actor, ActorOf
 from treadle_webserver.parameters import (
     DagId,
+    Note,
     Numbers,
     RunDatesQuery,
     RunId,
@@ -33,8 +34,6 @@ from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.runs import RunListShape, RunShape, run_shape
 
 router = APIRouter(prefix="/api/v2/dags/{dag_id}/dagRuns", tags=["DagRun"], route_class=RetriedRoute)
-
-Note = Annotated[str, Field(max_length=1000)] | None
 
 
 class RunQuery(RunDatesQuery):

@@ -13,6 +13,7 @@ from treadle.asset_conditions import expression
 from treadle.document import DagDocument, ParamDocument
 from treadle.timetables.base import catchup_words
 from treadle_metadata.settings import Settings
+from treadle_webserver.shapes.ids import uuid_of
 from treadle_webserver.shapes.times import BUNDLE, utc
 
 
@@ -233,7 +234,7 @@ def param_shape(param: ParamDocument) -> dict[str, Any]:
 def version_shape(row: Mapping[str, Any]) -> VersionShape:
     """Return a row of ``queries.versions`` as a version."""
     return {
-        "id": str(row["id"]),
+        "id": uuid_of(row["id"]),
         "version_number": row["number"],
         "dag_id": row["dag_id"],
         "bundle_name": BUNDLE,
@@ -247,7 +248,7 @@ def version_shape(row: Mapping[str, Any]) -> VersionShape:
 def version_of_run(row: Mapping[str, Any]) -> VersionShape:
     """Return the version that a run or task instance (a row of ``queries``) runs with."""
     return {
-        "id": str(row["version_id"]),
+        "id": uuid_of(row["version_id"]),
         "version_number": row["version_number"],
         "dag_id": row["dag_id"],
         "bundle_name": BUNDLE,

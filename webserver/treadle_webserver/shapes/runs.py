@@ -9,6 +9,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from treadle_webserver.shapes.dags import VersionShape, version_of_run
+from treadle_webserver.shapes.ids import uuid_of
 from treadle_webserver.shapes.times import seconds_between, utc
 
 
@@ -163,7 +164,7 @@ def run_shape(row: Mapping[str, Any]) -> RunShape:
 def instance_shape(row: Mapping[str, Any], rendered_fields: dict[str, Any] | None = None) -> InstanceShape:
     """Return a row of ``queries.task_instances`` as a task instance; an undecided one has the state null."""
     return {
-        "id": str(row["id"]),
+        "id": uuid_of(row["id"]),
         "task_id": row["task_id"],
         "dag_id": row["dag_id"],
         "dag_run_id": row["run_id"],
