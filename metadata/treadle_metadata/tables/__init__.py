@@ -1,5 +1,15 @@
 """The tables of the metadata database, one module per concern; ``metadata`` holds them all."""
 
+from treadle_metadata.tables.accounts import (
+    account,
+    api_token,
+    dag_grant,
+    login_session,
+    role,
+    team,
+    team_folder,
+    team_member,
+)
 from treadle_metadata.tables.assets import (
     asset,
     asset_alias,
@@ -21,11 +31,12 @@ from treadle_metadata.tables.catalog import (
     import_error,
 )
 from treadle_metadata.tables.durable import durable_blob, durable_journal, durable_step, work_item
-from treadle_metadata.tables.operations import account, audit_log, process, state_transition
+from treadle_metadata.tables.operations import audit_log, process, state_transition
 from treadle_metadata.tables.resources import connection, slot_pool, variable
 from treadle_metadata.tables.runs import backfill, dag_run, run_wakeup
 from treadle_metadata.tables.schedules import missed_slot, schedule_pace
 from treadle_metadata.tables.tasks import task_attempt, task_instance, xcom
+from treadle_metadata.tables.triggers import deferral, trigger, trigger_asset, triggerer
 from treadle_metadata.tables.waits import human_step, sensor_wait
 
 PARTITIONED = (
@@ -44,6 +55,7 @@ PARTITIONED = (
 __all__ = [
     "PARTITIONED",
     "account",
+    "api_token",
     "asset",
     "asset_alias",
     "asset_alias_event",
@@ -57,20 +69,24 @@ __all__ = [
     "dag",
     "dag_code",
     "dag_file",
+    "dag_grant",
     "dag_run",
     "dag_run_asset_event",
     "dag_version",
     "dag_version_code",
     "dag_warning",
     "deadline",
+    "deferral",
     "durable_blob",
     "durable_journal",
     "durable_step",
     "human_step",
     "import_error",
+    "login_session",
     "metadata",
     "missed_slot",
     "process",
+    "role",
     "run_wakeup",
     "schedule_pace",
     "sensor_wait",
@@ -78,6 +94,12 @@ __all__ = [
     "state_transition",
     "task_attempt",
     "task_instance",
+    "team",
+    "team_folder",
+    "team_member",
+    "trigger",
+    "trigger_asset",
+    "triggerer",
     "variable",
     "work_item",
     "xcom",

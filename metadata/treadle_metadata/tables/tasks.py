@@ -65,6 +65,8 @@ task_instance = Table(
     Column("waiting_for", Text),
     # Work of a backfill comes after all live work of its pool, whatever its weight (case H15).
     Column("is_backfill", Boolean, nullable=False, server_default=text("false")),
+    # It was deferred, and goes on with what its trigger brought (table deferral).
+    Column("resumes", Boolean, nullable=False, server_default=text("false")),
     PrimaryKeyConstraint("id", "month"),
     UniqueConstraint("dag_run_id", "task_id", "map_index", "month"),
     one_of("state", TaskState, "state_known"),
@@ -78,6 +80,15 @@ task_instance = Table(
         "dag_run_id",
         "id",
         postgresql_where=text("state = 'scheduled'"),
+    ),
+    # What was deferred keeps its place: it comes before new starts of equal weight.
+    Index(
+        "task_instance_to_resume",
+        "pool",
+        "is_backfill",
+        text("priority_weight DESC"),
+        "id",
+        postgresql_where=text("state = 'scheduled' AND resumes"),
     ),
     Index(
         "task_instance_to_retry",
