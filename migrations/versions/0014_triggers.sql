@@ -1,6 +1,7 @@
 CREATE TABLE triggerer (
     process_id UUID NOT NULL,
     capacity INTEGER NOT NULL,
+    held INTEGER DEFAULT 0 NOT NULL,
     trouble TEXT,
     CONSTRAINT triggerer_pkey PRIMARY KEY (process_id)
 );

@@ -31,6 +31,8 @@ triggerer = Table(
     # Its row of ``process`` has its lease.
     Column("process_id", Uuid, primary_key=True),
     Column("capacity", Integer, nullable=False),
+    # The weight of what it runs, as it said last.
+    Column("held", Integer, nullable=False, server_default=text("0")),
     # What it said of its loop last: a trigger that blocks it.
     Column("trouble", Text),
 )
