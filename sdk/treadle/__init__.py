@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         TransientError,
         TreadleError,
     )
+    from treadle.errors_of_waits import RescheduleTask, SensorTimeout
     from treadle.notifiers.base import BaseNotifier
     from treadle.notifiers.smtp import SmtpNotifier
     from treadle.notifiers.webhook import WebhookNotifier
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from treadle.retry_policies import ExceptionRetryPolicy, RetryAction, RetryDecision, RetryPolicy, RetryRule
     from treadle.rules import TriggerRule, WeightRule
     from treadle.runtime.context import Context, get_current_context
+    from treadle.sensors.base import BaseSensor, BaseSensorOperator, PokeReturnValue
     from treadle.setup_teardown import setup, teardown
     from treadle.steps import step
     from treadle.task_groups import TaskGroup, task_group
@@ -108,6 +110,8 @@ __all__ = [
     "BaseBranchOperator",
     "BaseNotifier",
     "BaseOperator",
+    "BaseSensor",
+    "BaseSensorOperator",
     "BashOperator",
     "BranchPythonOperator",
     "ChainMapper",
@@ -144,17 +148,20 @@ __all__ = [
     "PartitionMapper",
     "PartitionedAssetTimetable",
     "PartitionedAtRuntime",
+    "PokeReturnValue",
     "PriorityWeightStrategy",
     "ProductMapper",
     "PythonOperator",
     "QuarterWindow",
     "RateLimitedError",
+    "RescheduleTask",
     "RetryAction",
     "RetryDecision",
     "RetryPolicy",
     "RetryRule",
     "RollupMapper",
     "SegmentWindow",
+    "SensorTimeout",
     "ShortCircuitOperator",
     "SkipTask",
     "SmtpNotifier",
@@ -223,6 +230,7 @@ _NAMES_BY_MODULE = {
         "TransientError",
         "TreadleError",
     ),
+    "errors_of_waits": ("RescheduleTask", "SensorTimeout"),
     "operators.base": ("BaseOperator",),
     "operators.bash": ("BashOperator",),
     "operators.branch": ("BaseBranchOperator", "BranchPythonOperator", "ShortCircuitOperator"),
@@ -261,6 +269,7 @@ _NAMES_BY_MODULE = {
         "StartOfYearMapper",
         "WaitForAll",
     ),
+    "sensors.base": ("BaseSensor", "BaseSensorOperator", "PokeReturnValue"),
     "setup_teardown": ("setup", "teardown"),
     "runtime.context": ("Context", "get_current_context"),
     "steps": ("step",),

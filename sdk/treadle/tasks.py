@@ -222,6 +222,19 @@ class TaskDecorators:
         """
         return self._decorate(_branches().ShortCircuitDecoratedOperator, function, arguments)
 
+    @overload
+    def sensor(self, function: Callable[..., Any], /) -> TaskFunction: ...
+    @overload
+    def sensor(self, function: None = None, /, **arguments: Any) -> Callable[[Callable[..., Any]], TaskFunction]: ...
+    def sensor(self, function: Any = None, /, **arguments: Any) -> Any:
+        """Make each call of the decorated function a sensor: the task waits until it returns something true.
+
+        Takes ``poke_interval``, ``timeout``, ``mode`` and the other arguments of ``BaseSensor``. A ``PokeReturnValue``
+        that the function returns carries the task's XCom.
+        """
+        kind = importlib.import_module("treadle.sensors.python").DecoratedSensorOperator
+        return self._decorate(kind, function, arguments)
+
     def transaction(self, *, conn_id: str, **arguments: Any) -> Callable[[Callable[..., Any]], TaskFunction]:
         """Make each call of the decorated function a task whose database writes commit exactly once.
 

@@ -7,7 +7,7 @@ the socket was closed by the task) is an :class:`errors.SupervisorError` in user
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -113,6 +113,16 @@ class ChildSupervisor:
     def wait_for_step(self, of: str, step: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Begin a sleep or an awakeable, or look at the one that is under way."""
         found: dict[str, Any] = self._ask("wait_for_step", step)
+        return found
+
+    def note_wait(self, of: str, wait: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Note that a sensor looked in vain; return how long and how often it has."""
+        found: dict[str, Any] = self._ask("note_wait", dict(wait))
+        return found
+
+    def get_states(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the states of runs of another DAG."""
+        found: dict[str, Any] = self._ask("get_states", dict(question))
         return found
 
     def _ask(self, op: str, args: dict[str, Any]) -> Any:

@@ -20,16 +20,18 @@ from treadle.connections import read as read_connection
 from treadle.durable.in_memory import InMemoryJournals
 from treadle.errors import SourceFileError
 from treadle.runtime import current
+from treadle.runtime.in_memory_waits import InMemoryWaits
 from treadle.runtime.lazy_results import elements_of
 from treadle.runtime.supervisor import AssetEventQuestion, XComFound, XComQuestion
 from treadle.runtime.task_instance import UNMAPPED
 
 
-class LocalSupervisor(InMemoryJournals):
+class LocalSupervisor(InMemoryJournals, InMemoryWaits):
     """Answers one test's questions (``treadle.runtime.supervisor.Supervisor``)."""
 
     def __init__(self, variables: Mapping[str, str], connections: Mapping[str, Mapping[str, Any]]) -> None:
-        super().__init__()
+        InMemoryJournals.__init__(self)
+        InMemoryWaits.__init__(self)
         self._variables = dict(variables)
         self._connections = dict(connections)
         self._xcoms: dict[tuple[str, str], dict[int, str]] = {}

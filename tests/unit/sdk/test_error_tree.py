@@ -1,4 +1,4 @@
-"""The errors of the SDK: one class each, all in ``treadle.errors``, and the tree in its docstring is true."""
+"""The errors of the SDK: one class each, in the modules of errors, and the tree in ``treadle.errors`` is true."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from collections.abc import Iterator
 import pytest
 
 import treadle
-from treadle import Connection, Variable, errors
+from treadle import Connection, Variable, errors, errors_of_waits
+from treadle.triggers import deferral
 
+MODULES = (errors, errors_of_waits, deferral)
 TREE = re.compile(r"^(?P<stem>[│├└─ ]*)(?P<name>[A-Z]\w+)(?P<rest>.*)$", re.MULTILINE)
 
 
@@ -39,8 +41,9 @@ def imported() -> None:
 def test_the_tree_names_every_error_under_its_base() -> None:
     defined = {
         name: one.__bases__[0].__name__
-        for name, one in vars(errors).items()
-        if isinstance(one, type) and issubclass(one, BaseException) and one.__module__ == "treadle.errors"
+        for module in MODULES
+        for name, one in vars(module).items()
+        if isinstance(one, type) and issubclass(one, BaseException) and one.__module__ == module.__name__
     }
     assert dict(drawn()) == defined
 
@@ -49,7 +52,8 @@ def test_no_other_module_of_the_sdk_defines_an_error_that_users_may_catch() -> N
     imported()
     found = {*errors_below(errors.TreadleError), *errors_below(ValueError), *errors_below(LookupError)}
     elsewhere = {f"{one.__module__}.{one.__name__}" for one in found if one.__module__.startswith("treadle.")}
-    assert {name for name in elsewhere if not name.startswith("treadle.errors.")} == set()
+    known = tuple(f"{module.__name__}." for module in MODULES)
+    assert {name for name in elsewhere if not name.startswith(known)} == set()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,63 @@
+"""The errors of tasks that wait: sensors, human steps, and how an attempt ends in order to go on later.
+
+Part of the tree that ``treadle.errors`` draws; loaded by tasks that wait. An instance that was suspended waits as
+``up_for_reschedule``: it holds no slot, no worker knows of it, and nothing but its rows has to survive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from treadle.errors import FailTask, TreadleError
+from treadle.wording import shown
+
+
+class TaskSuspended(BaseException):
+    """The attempt ends here, and goes on in a new one of the same try: let it pass.
+
+    No Exception, so that ``except Exception`` lets it pass. ``resume`` says when, and what may let it go on earlier.
+    """
+
+    def __init__(self, until: datetime, waits_for: str = "") -> None:
+        if not isinstance(until, datetime) or until.tzinfo is None:
+            raise TypeError(f"a task cannot be suspended until {shown(until)}: expected a datetime with a time zone")
+        at = until.astimezone(UTC).isoformat()
+        self.resume = {"at": at, "name": waits_for, "inputs": ""}
+        super().__init__(f"it goes on at {at}" + (f", or before, with {waits_for}" if waits_for else ""))
+
+
+class RescheduleTask(TaskSuspended):
+    """Raised by a task's own code: end this attempt and begin it anew at ``until``, without holding a slot."""
+
+
+class ExternalTaskError(TreadleError):
+    """What a sensor waits for in another DAG has ended in a state that it takes for a failure, or does not exist."""
+
+
+class AnswerError(TreadleError):
+    """What a sensor asked gave an answer that it can make nothing of: the status of an HTTP answer, a row."""
+
+
+class SensorTimeout(FailTask):
+    """A sensor's condition did not come true in time; no retry is tried, since it would not reset the time."""
+
+    def __init__(self, waited: float, timeout: float, pokes: int) -> None:
+        super().__init__(
+            f"the condition did not come true in {waited:.0f} s ({pokes} pokes); the sensor's timeout is {timeout:g} s"
+        )
+        self.waited = waited
+
+
+class HumanStepTimeout(TreadleError):
+    """Nobody answered a human step in time, and it has no defaults."""
+
+    def __init__(self, subject: str, due_at: str) -> None:
+        super().__init__(f"nobody answered {shown(subject)} by {due_at}, and it has no defaults")
+
+
+class HumanStepRejected(FailTask):
+    """An approval was refused, and the operator has ``fail_on_reject``."""
+
+    def __init__(self, subject: str, by: str | None, chosen: Sequence[str]) -> None:
+        super().__init__(f"{shown(subject)} was answered with {', '.join(chosen)} by {by or 'its defaults'}")

@@ -1,0 +1,75 @@
+"""A sensor that asks an HTTP endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
+
+from treadle.errors_of_waits import AnswerError
+from treadle.http_calls import HttpAnswer, call
+from treadle.operators.python import keywords_for
+from treadle.sensors.base import BaseSensor, PokeReturnValue
+
+NOT_YET: Final = ("404",)
+
+
+class HttpSensor(BaseSensor):
+    """Waits until ``endpoint`` on the host of the connection ``http_conn_id`` answers well, and passes the check.
+
+    A status in ``response_error_codes_allowlist`` (default: 404) means "not yet", any other from 400 on is a failure.
+    ``response_check(response)`` returns whether it is time, or a :class:`PokeReturnValue`; it may take names of the
+    context, too. ``request_params`` are the query of a GET and the body of a POST; ``http_timeout`` is in seconds.
+    """
+
+    template_fields: Collection[str] = ("endpoint", "request_params", "headers")
+
+    def __init__(
+        self,
+        *,
+        endpoint: str,
+        http_conn_id: str | None = "http_default",
+        method: str = "GET",
+        request_params: Mapping[str, Any] | str | None = None,
+        headers: Mapping[str, str] | None = None,
+        response_check: Callable[..., bool | PokeReturnValue] | None = None,
+        response_error_codes_allowlist: Collection[str] | None = None,
+        http_timeout: float = 30.0,
+        **arguments: Any,
+    ) -> None:
+        super().__init__(**arguments)
+        self.endpoint = endpoint
+        self.http_conn_id = http_conn_id
+        self.method = method
+        self.request_params: Any = request_params
+        self.headers: Any = headers
+        self.response_check = response_check
+        codes = NOT_YET if response_error_codes_allowlist is None else response_error_codes_allowlist
+        self.response_error_codes_allowlist = tuple(map(str, codes))
+        self.http_timeout = http_timeout
+
+    def poke(self, context: Any) -> bool | PokeReturnValue:
+        """Ask.
+
+        Raises:
+            AnswerError: the status says that asking again is of no use.
+        """
+        answer = call(
+            self.http_conn_id,
+            self.endpoint,
+            method=self.method,
+            data=self.request_params,
+            headers=self.headers,
+            timeout=self.http_timeout,
+        )
+        self.log.info("%s %s: %s", self.method, answer.url, answer.status_code)
+        if str(answer.status_code) in self.response_error_codes_allowlist:
+            return False
+        if not answer.ok:
+            raise AnswerError(f"{self.method} {answer.url} was answered with {answer.status_code}: {answer.text:.200}")
+        return self._checked(answer, context)
+
+    def _checked(self, answer: HttpAnswer, context: Any) -> bool | PokeReturnValue:
+        if self.response_check is None:
+            return True
+        found = self.response_check(answer, **keywords_for(self.response_check, (answer,), {}, context))
+        return found if isinstance(found, PokeReturnValue) else bool(found)
