@@ -31,6 +31,7 @@ from treadle_metadata.tables.catalog import (
     import_error,
 )
 from treadle_metadata.tables.durable import durable_blob, durable_journal, durable_step, work_item
+from treadle_metadata.tables.favorites import dag_favorite
 from treadle_metadata.tables.operations import audit_log, process, state_transition
 from treadle_metadata.tables.resources import connection, slot_pool, variable
 from treadle_metadata.tables.runs import backfill, dag_run, run_wakeup
@@ -68,6 +69,7 @@ __all__ = [
     "connection",
     "dag",
     "dag_code",
+    "dag_favorite",
     "dag_file",
     "dag_grant",
     "dag_run",

@@ -77,6 +77,9 @@ dag_run = Table(
     Index("dag_run_of_partition", "dag_id", "partition_key", postgresql_where=text("partition_key IS NOT NULL")),
     # Lists over all DAGs, and the rare failed ones of a long history (case E14).
     Index("dag_run_newest", text("run_after DESC"), text("id DESC")),
+    Index("dag_run_failed", text("run_after DESC"), text("id DESC"), postgresql_where=text("state = 'failed'")),
+    # What ended lately, over all DAGs: the first page and the timeline.
+    Index("dag_run_ended", text("ended_at DESC"), text("id DESC"), postgresql_where=text("ended_at IS NOT NULL")),
     Index(
         "dag_run_failed_of_dag",
         "dag_id",
