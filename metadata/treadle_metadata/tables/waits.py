@@ -6,7 +6,20 @@ cleared; a human step stays as evidence, withdrawn.
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Date, Index, Integer, PrimaryKeyConstraint, Table, Text, Uuid, text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Date,
+    Identity,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    Uuid,
+    text,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 
 from treadle_metadata.tables.base import metadata, moment
@@ -32,6 +45,7 @@ human_step = Table(
     metadata,
     Column("task_instance_id", BigInteger, nullable=False),
     Column("month", Date, nullable=False),
+    Column("number", BigInteger, Identity(), nullable=False),
     # The try that asked. One that takes over from a lost one takes its question over, too.
     Column("try_number", Integer, nullable=False),
     Column("subject", Text, nullable=False),
@@ -53,7 +67,15 @@ human_step = Table(
     Column("timed_out", Boolean, nullable=False, server_default=text("false")),
     # The task was cleared, marked or ended: nobody needs an answer any more.
     moment("withdrawn_at"),
-    PrimaryKeyConstraint("task_instance_id", "try_number", "month"),
+    PrimaryKeyConstraint("task_instance_id", "number", "month"),
+    # One question at a time; its answer stays until the task is cleared.
+    Index(
+        "human_step_current",
+        "task_instance_id",
+        "month",
+        unique=True,
+        postgresql_where=text("withdrawn_at IS NULL"),
+    ),
     Index(
         "human_step_open",
         "asked_at",
