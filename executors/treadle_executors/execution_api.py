@@ -15,12 +15,12 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from treadle_executors.batches import Answers, Batch, ExecutionUnavailable
-from treadle_metadata import execution
+from treadle_metadata import deferrals, execution
 from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import TASKS, WAKE, Database, is_passing, notify
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.settings import Settings
-from treadle_worker.protocol import Request, StartAnswer
+from treadle_worker.protocol import FinishReport, Request, StartAnswer
 
 __all__ = ["Answers", "Batch", "DatabaseExecution", "ExecutionApi", "ExecutionUnavailable"]
 
@@ -63,7 +63,10 @@ class DatabaseExecution:
             found = execution.record_starts(connection, batch.starts, now=now, lease_until=now + self._lease)
             answers.starts = [cast("StartAnswer", one) for one in found]
         if batch.finishes:
-            answers.accepted = execution.record_finishes(connection, batch.finishes, now=now)
+            finishes = batch.finishes
+            if any("deferral" in report for report in finishes):
+                finishes = cast("list[FinishReport]", deferrals.sealed(finishes, self._keys()))
+            answers.accepted = execution.record_finishes(connection, finishes, now=now)
             if answers.accepted and self._notifies:
                 notify(connection, WAKE, TASKS)
         if batch.heartbeats:
@@ -72,14 +75,17 @@ class DatabaseExecution:
 
     def answer(self, request: Request) -> Any:
         """Answer a question on a connection of its own, so that it does not wait behind finishes."""
-        if self._crypto is None:
-            self._crypto = Crypto.of_setting(self._settings.fernet_key)
-        crypto, now = self._crypto, self._clock.now()
+        crypto, now = self._keys(), self._clock.now()
         # A task waits for each step to be recorded, so that costs one round trip.
         run = self._database.run_each if request["op"] == "record_step" else self._database.run
         return self._guarded(
             lambda: run(lambda connection: execution.answer_request(connection, request, crypto=crypto, now=now))
         )
+
+    def _keys(self) -> Crypto:
+        if self._crypto is None:
+            self._crypto = Crypto.of_setting(self._settings.fernet_key)
+        return self._crypto
 
     def _run(self, act: Callable[[Connection], T]) -> T:
         return self._guarded(lambda: self._database.run(act))

@@ -124,7 +124,7 @@ _CANDIDATES: Final = """
     SELECT instance.id, instance.month, instance.dag_run_id, instance.dag_id, instance.task_id, instance.map_index,
            instance.try_number, instance.max_tries, instance.pool, instance.pool_slots, instance.queue,
            coalesce(instance.executor, %(executor)s) AS executor, instance.is_backfill, instance.priority_weight,
-           instance.waiting_for,
+           instance.waiting_for, instance.resumes,
            run.run_id, run.version_id, run.run_type, run.logical_date, run.interval_start, run.interval_end,
            run.run_after, run.started_at AS run_started_at, run.conf, run.triggered_by, run.clear_number,
            run.partition_key, run.partition_date, dag.file, version.file_hash,

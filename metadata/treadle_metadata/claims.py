@@ -128,6 +128,24 @@ _DUE_DEADLINES: Final = """
 """
 
 
+# The instances are locked, the first in the order of locks: whoever clears or marks one at this moment has come first.
+_OVERDUE_DEFERRALS: Final = """
+    SELECT instance.id AS task_instance_id, instance.month, instance.attempt_id, due.due_kind, due.limit_seconds
+    FROM (
+        SELECT * FROM deferral WHERE fired_at IS NULL AND due_at <= %(now)s ORDER BY due_at LIMIT %(most)s
+    ) AS due
+    JOIN task_instance AS instance ON instance.id = due.task_instance_id AND instance.month = due.month
+    WHERE instance.state || '' = 'deferred'
+    ORDER BY instance.id
+    FOR NO KEY UPDATE OF instance SKIP LOCKED
+"""
+
+# By index, in the order of their making; two triggerers that ask at once take different ones (case D4).
+_FREE_TRIGGERS: Final = """
+    SELECT id, weight FROM trigger WHERE owner IS NULL ORDER BY id LIMIT %(most)s FOR NO KEY UPDATE SKIP LOCKED
+"""
+
+
 _ADMISSION: Final = """
     SELECT pg_try_advisory_xact_lock(%(key)s), set_config('enable_sort', 'off', true),
            set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)
@@ -195,6 +213,16 @@ def claim_expired_callbacks(connection: Connection, *, now: datetime) -> list[UU
 def claim_due_deadlines(connection: Connection, *, now: datetime, most: int) -> list[int]:
     """Lock deadlines that are over and that nobody has fired."""
     return [row[0] for row in tuples(connection, _DUE_DEADLINES, {"now": now, "most": most})]
+
+
+def claim_overdue_deferrals(connection: Connection, *, now: datetime, most: int) -> Sequence[Mapping[str, Any]]:
+    """Lock deferred instances whose time to wait is over."""
+    return rows(connection, _OVERDUE_DEFERRALS, {"now": now, "most": most})
+
+
+def claim_free_triggers(connection: Connection, *, most: int) -> Sequence[Mapping[str, Any]]:
+    """Lock triggers that nobody runs; return their ids and weights."""
+    return rows(connection, _FREE_TRIGGERS, {"most": most})
 
 
 def claim_old_runs(connection: Connection, ids: Sequence[int], *, before: datetime) -> Sequence[Any]:

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from treadle_metadata import callbacks, steps
+from treadle_metadata import callbacks, steps, waits
 from treadle_metadata.assets import answers, emitting
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.errors import InvalidRequestError
@@ -31,6 +31,13 @@ CALLBACK: Final = "callback"
 
 _GOES_ON: Final = (TaskState.NONE, TaskState.SCHEDULED, TaskState.UP_FOR_RESCHEDULE)
 _TOLD: Final = (TaskState.FAILED, TaskState.UP_FOR_RETRY)
+
+_ANSWERS: Final = {
+    op: answer
+    for questions, answer in ((steps.QUESTIONS, steps.answer), (waits.QUESTIONS, waits.answer))
+    for op in questions
+}
+"""Who answers the questions of tasks that have modules of their own."""
 
 Place = tuple[UUID, int, date]
 """An attempt, with its instance's id and month."""
@@ -66,7 +73,7 @@ def record_finishes(connection: Connection, reports: Sequence[Report], *, now: d
     told: list[emitting.NewEvent] = []
     for month, batch in _by_month(reports):
         moved = steps.woken_early(
-            connection, batch, attempts.finish(connection, batch, month=month), month=month, now=now
+            connection, batch, attempts.finish(connection, batch, month=month, now=now), month=month, now=now
         )
         ids = {str(row[0]) for row in moved}
         # What an attempt pushed that was cleared or handed back meanwhile is not the result of its instance.
@@ -153,8 +160,8 @@ def answer_request(connection: Connection, request: Report, *, crypto: Crypto, n
     """
     if request["op"] == "take_callbacks":
         return transitions_of_callbacks.take_for_attempt(connection, request, now=now)
-    if request["op"] in steps.QUESTIONS:
-        return steps.answer(connection, request, crypto=crypto, now=now)
+    if request["op"] in _ANSWERS:
+        return _ANSWERS[request["op"]](connection, request, crypto=crypto, now=now)
     run = _run_of(connection, request)
     args = request["args"]
     match request["op"]:

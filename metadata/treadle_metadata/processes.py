@@ -54,9 +54,14 @@ class Process:
 
 
 def register(
-    connection: Connection, kind: str, now: datetime, lease_seconds: float, executors: Executors | None = None
+    connection: Connection,
+    kind: str,
+    now: datetime,
+    lease_seconds: float,
+    executors: Executors | None = None,
+    place: tuple[str, int] | None = None,
 ) -> UUID:
-    """Record this process as a daemon of ``kind`` and return its id."""
+    """Record this process, or the one at ``place`` (host name and pid), as a daemon of ``kind``; return its id."""
     process_id = new_attempt_id()
     execute(
         connection,
@@ -67,8 +72,8 @@ def register(
         {
             "id": process_id,
             "kind": kind,
-            "hostname": socket.gethostname(),
-            "pid": os.getpid(),
+            "hostname": place[0] if place else socket.gethostname(),
+            "pid": place[1] if place else os.getpid(),
             "now": now,
             "until": now + timedelta(seconds=lease_seconds),
             "executors": None if executors is None else json.dumps(executors),

@@ -13,6 +13,7 @@ from treadle_scheduler.duties.collect_reports import collect_reports
 from treadle_scheduler.duties.complete_backfills import complete_backfills
 from treadle_scheduler.duties.create_asset_runs import create_asset_runs
 from treadle_scheduler.duties.create_runs import create_runs
+from treadle_scheduler.duties.end_waits import end_waits
 from treadle_scheduler.duties.fire_deadlines import fire_deadlines
 from treadle_scheduler.duties.hand_over import hand_over
 from treadle_scheduler.duties.make_partitions import make_partitions
@@ -30,6 +31,7 @@ BEAT: Sequence[Duty] = (
     create_asset_runs,
     start_runs,
     advance_runs,
+    end_waits,
     queue_tasks,
     fire_deadlines,
     run_callbacks,
@@ -44,6 +46,7 @@ WOKEN_BY: dict[Duty, Scope] = {
     create_asset_runs: Scope.RUNS,
     start_runs: Scope.RUNS,
     advance_runs: Scope.TASKS,
+    end_waits: Scope.RUNS,
     queue_tasks: Scope.TASKS,
     fire_deadlines: Scope.RUNS,
     run_callbacks: Scope.RUNS,

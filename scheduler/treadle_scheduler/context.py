@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from treadle_executors.executor import Executor
 from treadle_metadata.clock import Clock
 from treadle_metadata.connection import Database
+from treadle_metadata.crypto import Crypto
 from treadle_metadata.deciding.graph import GraphCache
 from treadle_metadata.deciding.turns import Turns
 from treadle_metadata.settings import Settings
@@ -44,6 +45,8 @@ class Context:
     """The runs that could not be advanced."""
     outbox: list[tuple[str, Workload]] = field(default_factory=list)
     """Attempts whose queued state is committed and that still have to be handed to their executor."""
+    keys: Crypto | None = None
+    """What the waits of deferred tasks are encrypted with; made when the first of them goes on."""
     under_way: int = 0
     """How many attempts all schedulers together had under way when tasks were queued last."""
     alone: bool = False
@@ -54,6 +57,16 @@ class Context:
     That counts only where this scheduler is alone: what another made ready, and could not queue, waits for the end of
     an attempt that this one hears of.
     """
+
+    def crypto(self) -> Crypto:
+        """Return what secrets are encrypted with.
+
+        Raises:
+            CryptoError: the setting ``fernet_key`` is empty or malformed.
+        """
+        if self.keys is None:
+            self.keys = Crypto.of_setting(self.settings.fernet_key)
+        return self.keys
 
 
 @dataclass(frozen=True, slots=True)

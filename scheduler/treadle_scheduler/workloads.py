@@ -8,7 +8,7 @@ from typing import Any
 
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.transitions.instances import Picked
-from treadle_worker.protocol import CallbackFacts, RunFacts, Workload
+from treadle_worker.protocol import CallbackFacts, Resume, RunFacts, Workload
 
 
 def log_path(dag_id: str, run_id: str, task_id: str, map_index: int, try_number: int) -> str:
@@ -23,10 +23,12 @@ def workload(
     graph: Graph,
     expand_index: list[int] | None = None,
     source: str | None = None,
+    resume: Resume | None = None,
 ) -> Workload:
     """Return the workload of a picked instance; ``row`` joins the instance with its run.
 
-    ``source`` is the text of its version if the DAG's file has another one by now.
+    ``source`` is the text of its version if the DAG's file has another one by now; ``resume``, where it was deferred,
+    what it goes on with.
     """
     task = graph.nodes[graph.index[row["task_id"]]].task
     made = Workload(
@@ -53,6 +55,8 @@ def workload(
         made["expand_index"] = expand_index
     if source is not None:
         made["source"] = source
+    if resume is not None:
+        made["resume"] = resume
     return made
 
 

@@ -18,6 +18,11 @@ from sqlalchemy import Connection
 
 from treadle_metadata.identifiers import AttemptRef
 from treadle_metadata.statements import execute, tuples
+from treadle_metadata.states import TaskState
+from treadle_metadata.transitions import deferred
+
+_SAME_TRY: Final = (TaskState.SCHEDULED, TaskState.UP_FOR_RESCHEDULE, TaskState.DEFERRED)
+"""Where an instance goes on with what its trigger brought, or waits anew."""
 
 LONGEST_RETRY_DELAY: Final = 366 * 86400.0
 """Seconds; a task may ask for a delay of its own, and a report must not fail for a number that no calendar has."""
@@ -34,14 +39,15 @@ _START: Final = """
              AS report (id, attempt_id, hostname, started_at)
         WHERE instance.id = report.id AND instance.month = %(month)s
           AND instance.attempt_id = report.attempt_id AND instance.state || '' = 'queued'
-        RETURNING instance.attempt_id, instance.id, instance.try_number, report.hostname, report.started_at
+        RETURNING instance.attempt_id, instance.id, instance.try_number, report.hostname, report.started_at,
+                  instance.resumes
     ), noted AS (
         UPDATE task_attempt AS attempt
         SET started_at = started.started_at, hostname = started.hostname
         FROM started
         WHERE attempt.attempt_id = started.attempt_id AND attempt.month = %(month)s AND attempt.outcome IS NULL
     )
-    SELECT attempt_id, id, try_number FROM started
+    SELECT attempt_id, id, try_number, resumes FROM started
 """
 
 # The same report again: the connection broke as the first was committed, so its sender does not know (case A77). Host
@@ -56,7 +62,7 @@ _STARTED_ALREADY: Final = """
               AND attempt.started_at = report.started_at AND attempt.hostname = report.hostname
 """
 
-# A retry must not see what the failed attempt pushed.
+# A retry must not see what the failed attempt pushed; what goes on after a deferral sees what it pushed before.
 _FORGET_XCOMS: Final = "DELETE FROM xcom WHERE month = %(month)s AND task_instance_id = ANY(%(ids)s)"
 
 # A cleared instance (restarting) starts over whatever its old attempt reports. One that is handed back by a scheduler
@@ -88,10 +94,11 @@ _FINISH: Final = """
             WHEN report.outcome = 'skipped' THEN 'skipped'
             WHEN report.outcome = 'handed_back' THEN 'scheduled'
             WHEN report.outcome = 'suspended' THEN 'up_for_reschedule'
+            WHEN report.outcome = 'deferred' THEN 'deferred'
             WHEN report.outcome = 'failed' AND instance.try_number <= instance.max_tries THEN 'up_for_retry'
             ELSE 'failed'
         END,
-        ended_at = CASE WHEN instance.state <> 'restarting' AND report.outcome <> 'handed_back'
+        ended_at = CASE WHEN instance.state <> 'restarting' AND report.outcome NOT IN ('handed_back', 'deferred')
                         THEN report.ended_at END,
         try_number = instance.try_number
             - (instance.state <> 'restarting' AND report.outcome IN ('handed_back', 'suspended'))::int,
@@ -112,7 +119,8 @@ _FINISH: Final = """
          JOIN task_attempt AS attempt ON attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s
     WHERE instance.id = report.id AND instance.month = %(month)s
       AND instance.attempt_id = report.attempt_id AND instance.state || '' IN ('queued', 'running', 'restarting')
-    RETURNING report.attempt_id, instance.id, instance.dag_run_id, instance.state, instance.next_retry_at
+    RETURNING report.attempt_id, instance.id, instance.dag_run_id, instance.state, instance.next_retry_at,
+              instance.resumes
 """
 
 _PUSH: Final = """
@@ -171,7 +179,7 @@ def start(
         "month": month,
     }
     moved = tuples(connection, _START, known | {"now": now, "lease_until": lease_until})
-    again = [row[1] for row in moved if row[2] > 1]
+    again = [row[1] for row in moved if row[2] > 1 and not row[3]]
     if again:
         execute(connection, _FORGET_XCOMS, {"ids": again, "month": month})
     accepted = {row[0] for row in moved}
@@ -180,13 +188,21 @@ def start(
     return accepted
 
 
-def finish(connection: Connection, reports: Sequence[Mapping[str, Any]], *, month: date) -> Sequence[Any]:
-    """Move instances as their attempts ended, and close the attempts.
+def finish(
+    connection: Connection, reports: Sequence[Mapping[str, Any]], *, month: date, now: datetime
+) -> Sequence[Any]:
+    """Move instances as their attempts ended, and close the attempts; those that are deferred wait from now on.
 
     Returns (attempt id, instance id, run id, new state, next retry) of each instance that moved.
     """
     parameters = _finish_parameters(sorted(reports, key=itemgetter("task_instance_id"))) | {"month": month}
-    return tuples(connection, _FINISH, parameters)
+    moved = tuples(connection, _FINISH, parameters)
+    waiting = {str(row[0]) for row in moved if row[3] == TaskState.DEFERRED}
+    if waiting:
+        deferred.begin(connection, [one for one in reports if one["attempt_id"] in waiting], month=month, now=now)
+    gone_on = [row[1] for row in moved if row[5] and row[3] not in _SAME_TRY]
+    deferred.over(connection, gone_on, month=month)
+    return [row[:5] for row in moved]
 
 
 def _finish_parameters(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from sqlalchemy import Connection
 
 from treadle_metadata.statements import execute, tuples
 from treadle_metadata.states import ACTIVE, FINISHED, TaskState, may_follow
+from treadle_metadata.transitions import deferred
 
 _INSERT: Final = """
     INSERT INTO task_instance (month, dag_run_id, dag_id, task_id, map_index, state, max_tries, operator,
@@ -171,6 +172,9 @@ _DISCARD_JOURNALS: Final = """
     WHERE month = %(month)s AND task_instance_id = ANY(%(ids)s) AND discarded_at IS NULL
 """
 
+# The time of a sensor's wait begins anew.
+_FORGET_WAITS: Final = "DELETE FROM sensor_wait WHERE month = %(month)s AND task_instance_id = ANY(%(ids)s)"
+
 _WITHDRAW: Final = """
     DELETE FROM task_attempt WHERE month = %(month)s AND attempt_id = ANY(%(attempt_ids)s) AND outcome IS NULL
 """
@@ -298,6 +302,7 @@ def mark(connection: Connection, ids: Sequence[int], state: TaskState, *, month:
     )
     _withdraw(connection, moved, month)
     _close_marked(connection, moved, month=month, now=now)
+    deferred.take_away(connection, [row[0] for row in moved], state.value, month=month, now=now)
     return moved
 
 
@@ -323,7 +328,7 @@ def end(
             "dag_run_ids": list(dag_run_ids),
             "sparing": list(sparing),
             "state": state.value,
-            "active": sorted(ACTIVE),
+            "active": sorted(ACTIVE | {TaskState.DEFERRED}),
             "finished": sorted(FINISHED),
             "month": month,
             "now": now,
@@ -331,6 +336,7 @@ def end(
     )
     _withdraw(connection, moved, month)
     _close_marked(connection, moved, month=month, now=now)
+    deferred.take_away(connection, [row[0] for row in moved], state.value, month=month, now=now)
     return moved
 
 
@@ -350,8 +356,9 @@ def clear(
     """
     parameters = {"ids": list(ids), "retries": list(retries), "states": list(states), "month": month}
     moved = tuples(connection, _CLEAR, parameters)
-    for sql in (_FORGET_XCOMS, _DISCARD_JOURNALS):
+    for sql in (_FORGET_XCOMS, _DISCARD_JOURNALS, _FORGET_WAITS):
         execute(connection, sql, {"ids": [row[0] for row in moved], "month": month, "now": now})
+    deferred.take_away(connection, [row[0] for row in moved], "cleared", month=month, now=now)
     _withdraw(connection, moved, month)
     return moved
 

@@ -21,6 +21,7 @@ from treadle_metadata import admission, claims
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.deciding.limits import Candidate, Limits, Load, Refusal, admit
 from treadle_metadata.deciding.reasons import Reason
+from treadle_metadata.deferrals import resumes_of
 from treadle_metadata.identifiers import new_attempt_id
 from treadle_metadata.queries.versions import older_sources
 from treadle_metadata.transitions import instances
@@ -161,6 +162,7 @@ def _queue(
     lease_until = now + timedelta(seconds=context.settings.lease_seconds)
     moved = instances.queue(connection, picked, month=month, now=now, lease_until=lease_until)
     items = Items(connection, month)
+    resumes = resumes_of(connection, [row["id"] for row in batch if row["resumes"]], context.crypto)
     sources = older_sources(connection, {row["version_id"] for row in batch if row["is_older_version"]})
     handed = []
     for row, one in zip(batch, picked, strict=True):
@@ -168,7 +170,8 @@ def _queue(
             graph = graphs[row["version_id"]]
             task = graph.nodes[graph.index[row["task_id"]]].task
             indexes = items.of(row["dag_run_id"], graph, task, row["map_index"])
-            handed.append((one.executor, workload(row, one, graph, indexes, sources.get(row["version_id"]))))
+            source = sources.get(row["version_id"])
+            handed.append((one.executor, workload(row, one, graph, indexes, source, resumes.get(one.id))))
     return handed
 
 

@@ -1,0 +1,139 @@
+"""What triggers brought: a task that waits goes on or ends, an asset has an event.
+
+Called by the Execution API with what a triggerer reports. One batch is one transaction, so an event and what it does
+are one change; a report that comes twice finds no trigger any more and changes nothing. An event counts if the
+triggerer owns the trigger and the attempt that it was made for still waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from treadle_metadata.assets import emitting
+from treadle_metadata.connection import RUNS, WAKE, notify
+from treadle_metadata.crypto import Crypto
+from treadle_metadata.statements import execute, rows
+from treadle_metadata.states import TaskState
+from treadle_metadata.transitions import attempts, callbacks, deferred, runs
+
+_LONGEST_ERROR: Final = 16 * 1024
+
+# Not locked: the instances come first in the order of locks.
+_FIRED: Final = """
+    SELECT trigger.id, trigger.task_instance_id, trigger.month, trigger.attempt_id, trigger.classpath,
+           coalesce(deferral.ends_in_worker, false) AS ends_in_worker
+    FROM trigger LEFT JOIN deferral ON deferral.trigger_id = trigger.id
+                                   AND deferral.task_instance_id = trigger.task_instance_id
+    WHERE trigger.id = ANY(%(ids)s) AND trigger.owner = %(owner)s AND trigger.cancelled_at IS NULL
+"""
+
+_SPENT: Final = "DELETE FROM trigger WHERE id = ANY(%(ids)s) AND owner = %(owner)s AND cancelled_at IS NULL"
+
+_ASSETS: Final = """
+    SELECT trigger_asset.trigger_id, asset.name, asset.uri, trigger_asset.watcher
+    FROM trigger_asset JOIN asset ON asset.id = trigger_asset.asset_id
+    WHERE trigger_asset.trigger_id = ANY(%(ids)s)
+    ORDER BY asset.name
+"""
+
+Event = Mapping[str, Any]
+"""``id`` of the trigger and ``kind``: ``event`` (``payload``: typed JSON text), ``end`` (``outcome``, ``reason`` and
+``xcoms``) or ``failed`` (``error`` and ``traceback``)."""
+
+
+def record(
+    connection: Connection, process_id: UUID, events: Sequence[Event], *, crypto: Crypto, now: datetime
+) -> set[int]:
+    """Record a batch of events; return the triggers whose events counted."""
+    by_trigger: dict[int, list[Event]] = {}
+    for event in events:
+        by_trigger.setdefault(event["id"], []).append(event)
+    found = rows(connection, _FIRED, {"ids": list(by_trigger), "owner": process_id})
+    waiting = [{**row, "fired": by_trigger[row["id"]][0]} for row in found if row["task_instance_id"] is not None]
+    counted: set[int] = set()
+    for month, batch in groupby(sorted(waiting, key=itemgetter("month")), key=itemgetter("month")):
+        counted |= _reach_tasks(connection, list(batch), month, crypto, now)
+    execute(connection, _SPENT, {"ids": [row["id"] for row in waiting], "owner": process_id})
+    watchers = [row["id"] for row in found if row["task_instance_id"] is None]
+    if watchers:
+        _emit(connection, {one: by_trigger[one] for one in watchers}, now)
+    return counted | set(watchers)
+
+
+def _reach_tasks(
+    connection: Connection, waiting: Sequence[Mapping[str, Any]], month: date, crypto: Crypto, now: datetime
+) -> set[int]:
+    """Let tasks of one month go on, or end; return the triggers that reached theirs."""
+    ending = [row for row in waiting if row["fired"]["kind"] == "end" and not row["ends_in_worker"]]
+    ends = {row["id"] for row in ending}
+    going = [{**row, **_going(row, crypto)} for row in waiting if row["id"] not in ends]
+    gone_on = deferred.go_on(connection, going, month=month, now=now) if going else []
+    if gone_on:
+        notify(connection, WAKE, RUNS)
+    ended = _end(connection, ending, month, now) if ending else set()
+    reached = {row[0] for row in gone_on} | ended
+    return {row["id"] for row in waiting if row["task_instance_id"] in reached}
+
+
+def _going(row: Mapping[str, Any], crypto: Crypto) -> dict[str, Any]:
+    fired = row["fired"]
+    if fired["kind"] == "event":
+        return {"event": crypto.encrypt(fired["payload"])}
+    if fired["kind"] == "end":
+        told = {"kind": "end", "outcome": fired["outcome"], "reason": fired.get("reason") or ""}
+        xcoms = {one["key"]: one["value"] for one in fired.get("xcoms") or ()}
+        return {"error": {**told, "xcoms": xcoms}}
+    error = str(fired.get("error") or "it gave no reason")[:_LONGEST_ERROR]
+    told = {"kind": "exception", "error": f"trigger {row['classpath']} failed: {error}"}
+    return {"error": told | {"traceback": str(fired.get("traceback") or "")[-_LONGEST_ERROR:]}}
+
+
+def _end(connection: Connection, ending: Sequence[Mapping[str, Any]], month: date, now: datetime) -> set[int]:
+    """End tasks as their triggers say, with all that the end of an attempt brings; return the instances that ended."""
+    ends = [{**row, "outcome": row["fired"]["outcome"], "error": _error_of_end(row)} for row in ending]
+    moved = deferred.end(connection, ends, month=month, now=now)
+    ended = {row["id"] for row in moved}
+    pushed = [
+        (row["task_instance_id"], one)
+        for row in ending
+        if row["task_instance_id"] in ended
+        for one in row["fired"].get("xcoms") or ()
+    ]
+    attempts.push_xcoms(connection, pushed, month=month, now=now)
+    failed = [row["attempt_id"] for row in moved if row["state"] in (TaskState.FAILED, TaskState.UP_FOR_RETRY)]
+    callbacks.tell_of_attempts(connection, failed, month=month, now=now)
+    runs.wake_for(connection, [(row["dag_run_id"], row["id"]) for row in moved], now=now)
+    retries = [(row["dag_run_id"], row["next_retry_at"]) for row in moved if row["next_retry_at"] is not None]
+    runs.wake_to_retry(connection, retries)
+    if moved:
+        notify(connection, WAKE, RUNS)
+    return ended
+
+
+def _error_of_end(row: Mapping[str, Any]) -> dict[str, str] | None:
+    if row["fired"]["outcome"] != "failed":
+        return None
+    reason = str(row["fired"].get("reason") or f"trigger {row['classpath']} ended the task as failed")
+    return {"kind": "exception", "type": "TaskDeferralError", "message": reason[:_LONGEST_ERROR]}
+
+
+def _emit(connection: Connection, by_watcher: Mapping[int, Sequence[Event]], now: datetime) -> None:
+    """Make asset events of what watchers saw: of each of their assets, whoever of its consumers is paused."""
+    told = [
+        emitting.NewEvent(
+            name=row["name"],
+            uri=row["uri"],
+            extra={"from_watcher": row["watcher"], "payload": event["plain"]},
+        )
+        for row in rows(connection, _ASSETS, {"ids": list(by_watcher)})
+        for event in by_watcher[row["trigger_id"]]
+        if event["kind"] == "event"
+    ]
+    emitting.emit(connection, told, now=now)

@@ -1,0 +1,123 @@
+"""From a deferral to the attempt that goes on: what the database keeps, and which events count."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from tests.support.deferring import CRYPTO, KEY, SECOND, HandTriggerer, deferral, deferring, triggers_of
+from tests.support.scheduling import TestScheduler, a_dag
+
+from treadle.document import TaskDocument
+from treadle_metadata.clock import ManualClock
+from treadle_metadata.connection import Database
+from treadle_metadata.settings import Settings
+
+
+@pytest.fixture
+def scheduler(database: Database, settings: Settings, clock: ManualClock) -> TestScheduler:
+    return TestScheduler(database, replace(settings, fernet_key=KEY), clock, deferring())
+
+
+def started(scheduler: TestScheduler, *tasks: TaskDocument) -> str:
+    scheduler.install(a_dag("d", *(tasks or (TaskDocument("a", "Operator"),))))
+    run = scheduler.trigger("d")
+    scheduler.beats()
+    return run
+
+
+def test_a_task_waits_without_a_slot_and_goes_on_once_with_its_event(
+    scheduler: TestScheduler, database: Database, clock: ManualClock
+) -> None:
+    run = started(scheduler)
+    assert scheduler.task_states(run) == {"a": "deferred"}
+    one = HandTriggerer(database, clock)
+    (trigger,) = one.beat()
+    assert (trigger["classpath"], json.loads(trigger["kwargs"])) == ("somewhere.Trigger", {"secret": "sesame"})
+    assert "sesame" not in triggers_of(database)[0]["kwargs"]
+    assert one.fire_all({"x": 1}) == {trigger["id"]}
+    assert one.fire_all({"x": 2}) == set()
+    scheduler.beats()
+    assert scheduler.task_states(run) == {"a": "success"}
+    first, second = scheduler.executor.taken
+    assert second["resume"]["event"] == '{"x": 1}'
+    assert (first["try_number"], second["try_number"]) == (1, 1)
+    assert first["log_path"] == second["log_path"]
+    assert triggers_of(database) == []
+    assert scheduler._select("SELECT * FROM deferral") == []
+
+
+def test_an_event_is_encrypted_where_it_waits_for_a_worker(
+    scheduler: TestScheduler, database: Database, clock: ManualClock
+) -> None:
+    started(scheduler)
+    one = HandTriggerer(database, clock)
+    one.beat()
+    one.fire_all("sesame")
+    (row,) = scheduler._select("SELECT event, next_kwargs FROM deferral")
+    assert CRYPTO.decrypt(row["event"], "it") == '"sesame"'
+    assert "sesame" not in row["event"]
+
+
+def test_execution_timeouts_span_deferrals(scheduler: TestScheduler, database: Database, clock: ManualClock) -> None:
+    """Case D1: a limit of 60 s and waits of 30 s each; at 60 s from the first start the task goes on to fail."""
+    scheduler.executor.outcome = lambda workload: (
+        {"outcome": "failed"}
+        if (workload.get("resume") or {}).get("error")
+        else deferral(execution_timeout_seconds=60.0)
+    )
+    run = started(scheduler)
+    one = HandTriggerer(database, clock)
+    for _ in range(2):
+        clock.advance(25 * SECOND)
+        one.beat()
+        one.fire_all()
+        one.held.clear()
+        scheduler.beats()
+        assert scheduler.task_states(run) == {"a": "deferred"}
+    clock.advance(9 * SECOND)
+    scheduler.beats()
+    assert scheduler.task_states(run) == {"a": "deferred"}
+    clock.advance(1 * SECOND)
+    scheduler.beats()
+    assert scheduler.task_states(run) == {"a": "failed"}
+    resume = scheduler.executor.taken[-1]["resume"]
+    assert resume["error"]["kind"] == "execution_timeout"
+    assert "60 s" in resume["error"]["error"]
+
+
+def test_a_timeout_counts_from_the_deferral_and_cancels_the_trigger(
+    scheduler: TestScheduler, database: Database, clock: ManualClock
+) -> None:
+    """Case D7, vi."""
+    scheduler.executor.outcome = deferring(timeout_seconds=10.0)
+    run = started(scheduler)
+    one = HandTriggerer(database, clock)
+    one.beat()
+    clock.advance(timedelta(seconds=10))
+    scheduler.beats()
+    assert scheduler.task_states(run) == {"a": "success"}
+    assert scheduler.executor.taken[-1]["resume"]["error"]["kind"] == "timeout"
+    assert [row["cancelled_for"] for row in triggers_of(database)] == ["timeout"]
+    assert one.fire_all() == set()
+
+
+def test_a_retry_after_a_deferral_begins_anew(scheduler: TestScheduler, database: Database, clock: ManualClock) -> None:
+    def outcome(workload: Any) -> dict[str, Any]:
+        return {"outcome": "failed"} if "resume" in workload else deferral()
+
+    scheduler.executor.outcome = outcome
+    run = started(scheduler, TaskDocument("a", "Operator", retries=1))
+    one = HandTriggerer(database, clock)
+    one.beat()
+    one.fire_all()
+    scheduler.beats()
+    assert scheduler.task_states(run) == {"a": "up_for_retry"}
+    clock.advance(timedelta(hours=1))
+    scheduler.beats()
+    assert scheduler.task_states(run) == {"a": "deferred"}
+    assert ["resume" in one for one in scheduler.executor.taken] == [False, True, False]
+    assert [one["try_number"] for one in scheduler.executor.taken] == [1, 1, 2]
