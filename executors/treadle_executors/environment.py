@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from treadle_metadata.settings import Settings
 
@@ -21,6 +21,10 @@ CONNECTIONS: Final = "TREADLE_CONN_"
 """Begin of those that give the tasks' own connections."""
 
 _DROPPED_PREFIXES: Final = ("TREADLE_", "PG")
+_ADDRESSES: Final = frozenset({"remote_logs"})
+"""Secret settings that are the address of something which tasks may use too; only what is secret in it is sought."""
+
+_SECRET_OPTIONS: Final = ("key", "secret", "token", "password", "credential", "connection_string", "sas")
 _SHORTEST_SECRET: Final = 6
 """Characters; a shorter one would be found in unrelated values by chance."""
 
@@ -41,10 +45,13 @@ def scrubbed(environ: Mapping[str, str], secrets: Iterable[str], *, kept: tuple[
 
 
 def secrets_of(settings: Settings) -> list[str]:
-    """Return the values of the secret settings, and the database's password on its own."""
-    values = [str(getattr(settings, one.name)) for one in fields(settings) if one.metadata.get("secret")]
+    """Return the values of the secret settings, and the passwords within addresses on their own."""
+    secret = [one.name for one in fields(settings) if one.metadata.get("secret") and one.name not in _ADDRESSES]
+    values = [str(getattr(settings, name)) for name in secret]
     found = [part for value in values for part in (value, *value.split(","))]
     password = urlsplit(settings.database_url).password
     if password:
         found += [password, unquote(password)]
+    options = parse_qsl(urlsplit(settings.remote_logs).query)
+    found += [value for name, value in options if any(part in name.lower() for part in _SECRET_OPTIONS)]
     return [value for value in found if value]

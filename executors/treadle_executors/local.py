@@ -13,6 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
+from datetime import date
 from typing import Final, Literal
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from treadle_executors.environment import CONNECTIONS, VARIABLES, scrubbed, secr
 from treadle_executors.execution_api import Answers, DatabaseExecution, ExecutionApi
 from treadle_executors.executor import Executor, ExecutorEvent, rejection
 from treadle_executors.host_process import HostProcess
+from treadle_executors.log_sending import sending_of
 from treadle_executors.questions import Questions
 from treadle_executors.recorder import Recorder, gathered
 from treadle_metadata.connection import Database
@@ -60,6 +62,7 @@ class LocalExecutor(Executor):
         self._host: HostProcess | None = None
         self._on_event: Callable[[], None] = lambda: None
         self._stopping = threading.Event()
+        self._sending = sending_of(settings)
         self._recorder = Recorder(self._execution, settings.lease_seconds, self._stopping)
         self._questions = Questions(self._execution, settings.lease_seconds, self._stopping)
         self._thread = threading.Thread(target=self._serve, name="local-executor", daemon=True)
@@ -68,6 +71,7 @@ class LocalExecutor(Executor):
         """Start the host and the threads."""
         self._on_event = on_event
         self._host = self._new_host()
+        self._sending.start()
         self._questions.start()
         self._thread.start()
 
@@ -88,6 +92,9 @@ class LocalExecutor(Executor):
                 problem = problem_of(workload)
                 if problem is None:
                     self._backlog[workload["attempt_id"]] = workload
+                    # Before the host can write: what the file has by now is of an earlier attempt of the same try.
+                    month = date.fromisoformat(workload["month"])
+                    self._sending.follow(workload["attempt_id"], workload["log_path"], month)
                     if "callback" in workload:
                         self._callbacks.add(workload["attempt_id"])
                 else:
@@ -131,6 +138,7 @@ class LocalExecutor(Executor):
         with self._lock:
             if self._backlog.pop(str(attempt_id), None) is not None:
                 self._callbacks.discard(str(attempt_id))
+                self._sending.over([str(attempt_id)])
             if str(attempt_id) in self._held and self._host is not None:
                 self._host.send({"kind": "terminate", "attempt_id": str(attempt_id), "reason": reason})
 
@@ -145,6 +153,7 @@ class LocalExecutor(Executor):
         limit = self.settings.terminate_grace_seconds + _SECONDS_BEYOND_GRACE
         with self._lock:
             self._events += [ExecutorEvent("handed_back", UUID(one), _STOPPED) for one in self._backlog]
+            self._sending.over(self._backlog)
             self._backlog.clear()
             host = self._host
             if host is not None:
@@ -158,6 +167,7 @@ class LocalExecutor(Executor):
             self._thread.join()
             host.close()
         self._questions.end()
+        self._sending.end()
 
     def _serve(self) -> None:
         pause = _FIRST_PAUSE
@@ -227,6 +237,7 @@ class LocalExecutor(Executor):
                 self._held.pop(attempt_id, None)
                 self._callbacks.discard(attempt_id)
             self._recorder.forget(finished | refused)
+            self._sending.over(finished | refused)
             lost = [one for one in lost if one in self._held]
             self._hand_over()
         for attempt_id in lost:
@@ -239,6 +250,7 @@ class LocalExecutor(Executor):
             lost, self._held = list(self._held), {}
             self._callbacks &= self._backlog.keys()
             self._recorder.forget(lost)
+            self._sending.over(lost)
             self._events += [ExecutorEvent(kind, UUID(one), reason) for one in lost]
         if lost:
             log.error("%d attempts are %s: %s", len(lost), kind.replace("_", " "), reason)

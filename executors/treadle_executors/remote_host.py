@@ -51,7 +51,8 @@ class RemoteHost:
         self._shipping = LogShipping(execution)
         # Logs are written into a folder of this process's own, never over those that the server keeps.
         self._spool = LogSpool()
-        own = replace(settings, logs_folder=self._spool.folder)
+        # The server sends them on to a remote store, so that no worker machine needs its credentials.
+        own = replace(settings, logs_folder=self._spool.folder, remote_logs="")
         # Whatever the engine would ask of a database goes through the Execution API instead.
         self._engine = LocalExecutor(cast("Database", None), own, _Watched(execution, self._shipping, self._over))
         self._engine.slots = slots

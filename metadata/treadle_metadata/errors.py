@@ -4,7 +4,10 @@ MetadataError
 ├── NotFoundError            a DAG, run, task instance, pool ... that does not exist
 ├── ConflictError            it exists already, or is in a state that forbids the act
 │   └── UnusableVersionError a stored version of a DAG that this Treadle cannot read
+├── ForbiddenError           it is not for this person to do
 ├── InvalidRequestError      an argument that cannot be used
+│   └── InvalidOrderError    an order that a list has no index for
+├── LogStoreError            the remote store of task logs does not do what it was asked
 └── LimitError               something is larger than the installation allows
 """
 
@@ -51,8 +54,27 @@ class InvalidRequestError(MetadataError, ValueError):
     """An argument cannot be used."""
 
 
+class InvalidOrderError(InvalidRequestError):
+    """A list cannot be put in this order: the name is unknown, or no index would carry it."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"cannot order by {shown(name)}; expected one of {', '.join(sorted(known))}")
+
+
+class ForbiddenError(MetadataError):
+    """It is not for this person to do, whatever the role; the sentence says whose it is."""
+
+
 class LimitError(MetadataError):
     """Something is larger than the installation allows."""
+
+
+class LogStoreError(MetadataError):
+    """The remote store of task logs cannot be read or written just now; ``store`` is its address, without secrets."""
+
+    def __init__(self, store: str, act: str, error: BaseException) -> None:
+        why = shown(" ".join(str(error).split()) or type(error).__name__, 300)
+        super().__init__(f"cannot {act} the remote logs at {store}: {type(error).__name__}: {why}")
 
 
 def shown(name: object, most: int = 120) -> str:

@@ -100,18 +100,18 @@ def clean(
     before: datetime,
     *,
     now: datetime,
-    forgotten: Callable[[Sequence[tuple[str, str]]], None] = lambda _: None,
+    forgotten: Callable[[Sequence[tuple[date, str, str]]], None] = lambda _: None,
 ) -> Iterator[tuple[OldMonth, int]]:
     """Forget what ``plan`` found; yield each month with how many of its runs went, when it is done.
 
-    ``forgotten`` is told the (DAG id, run id) of each batch once it is gone for good, to take away its logs.
+    ``forgotten`` is told the (month, DAG id, run id) of each batch once it is gone for good, to take away its logs.
     """
     for one in old:
         gone = 0
         for start in range(0, len(one.run_ids), BATCH):
             batch = one.run_ids[start : start + BATCH]
             names = database.run(partial(_forget, one=one, batch=batch, before=before, now=now))
-            forgotten(names)
+            forgotten([(one.month, *name) for name in names])
             gone += len(names)
         if one.whole and not database.run(partial(_has_runs, month=one.month)):
             drop(database, one.month)

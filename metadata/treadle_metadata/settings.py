@@ -8,6 +8,7 @@ A setting is read, in this order, from the environment (``TREADLE_`` and the upp
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -29,6 +30,11 @@ class Settings:
     home: Path = field(default=Path("~/.treadle"), metadata={"help": "Folder of data, logs and secrets."})
     dags_folder: Path = field(default=Path("dags"), metadata={"help": "Folder of DAG files; relative to home."})
     logs_folder: Path = field(default=Path("logs"), metadata={"help": "Folder of task logs; relative to home."})
+    remote_logs: str = field(
+        default="",
+        metadata=SECRET
+        | {"help": "Where logs are sent, such as s3://bucket/logs; options of the store follow as ?name=value."},
+    )
     database_url: str = field(
         default="", metadata=SECRET | {"help": "PostgreSQL URL; empty: the embedded server of home."}
     )
@@ -97,7 +103,13 @@ class Settings:
     )
     host: str = field(default="127.0.0.1", metadata={"help": "Address that the web server binds to."})
     port: int = field(default=8080, metadata={"help": "Port of the web server."})
-    token_seconds: int = field(default=86400, metadata={"help": "Life of a login token."})
+    public_url: str = field(
+        default="", metadata={"help": "Address that people reach the web server by, with its path behind a proxy."}
+    )
+    login: str = field(
+        default="",
+        metadata=SECRET | {"help": "A table, or JSON: session_seconds (86400) and oidc, the identity provider."},
+    )
     record_transitions: bool = field(
         default=False, metadata={"help": "Keep every state move in state_transition (tests, audits)."}
     )
@@ -166,7 +178,12 @@ def _from_file(path: Path) -> dict[str, Any]:
             close = difflib.get_close_matches(name, kinds, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise SettingsError(f"{path} sets {name!r}, which is not a setting{hint}")
-    return {name: _from_text(name, kinds[name], str(value)) for name, value in content.items()}
+    return {name: _from_text(name, kinds[name], _text_of(value)) for name, value in content.items()}
+
+
+def _text_of(value: Any) -> str:
+    """Return a value of a TOML file as an environment variable would hold it."""
+    return json.dumps(value) if isinstance(value, dict) else str(value)
 
 
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}

@@ -1,33 +1,51 @@
-"""How errors become answers: ``{"detail": ...}`` with what, which and what was expected; never a stack trace."""
+"""How errors become answers (``problems``): with what, which and what was expected; never a stack trace."""
 
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError
+from starlette.exceptions import HTTPException
 
 from treadle_metadata.connection import is_passing
-from treadle_metadata.errors import ConflictError, InvalidRequestError, LimitError, MetadataError, NotFoundError
+from treadle_metadata.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidOrderError,
+    InvalidRequestError,
+    LimitError,
+    LogStoreError,
+    MetadataError,
+    NotFoundError,
+    shown,
+)
+from treadle_webserver.problems import FieldErrorShape, problem
 
 _LOG = logging.getLogger(__name__)
 
-_STATUS: dict[type[MetadataError], int] = {
+# The first that fits counts, so a kind comes after those that it has made.
+_STATUS: Final[dict[type[MetadataError], int]] = {
+    InvalidOrderError: 400,
+    ForbiddenError: 403,
     NotFoundError: 404,
     ConflictError: 409,
     InvalidRequestError: 422,
     LimitError: 422,
+    LogStoreError: 503,
 }
-_SHOWN = 200
-_UNIQUE_VIOLATION = "23505"
+_SHOWN: Final = 200
+_UNIQUE_VIOLATION: Final = "23505"
+_PLACES: Final = {"path": "part of the address", "query": "query parameter", "header": "header", "body": "body"}
 
 
 def install(app: FastAPI) -> None:
     """Give ``app`` its exception handlers."""
     app.add_exception_handler(MetadataError, _metadata_error)
+    app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(DataError, _unstorable)
     app.add_exception_handler(UnicodeError, _unstorable)
@@ -36,22 +54,30 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unexpected)
 
 
-def _answer(status: int, detail: Any, headers: dict[str, str] | None = None) -> JSONResponse:
-    return JSONResponse({"detail": detail}, status, headers)
+def status_of(error: MetadataError) -> int:
+    """Return the status that an error of the metadata layer is answered with."""
+    return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
 
 
 async def _metadata_error(_: Request, error: Exception) -> JSONResponse:
-    for kind, status in _STATUS.items():
-        if isinstance(error, kind):
-            return _answer(status, str(error))
-    _LOG.error("request failed: %s", error)
-    return _answer(500, str(error))
+    status = status_of(error) if isinstance(error, MetadataError) else 500
+    if status == 500:
+        _LOG.error("request failed: %s", error)
+    if isinstance(error, NotFoundError):
+        return problem(status, str(error), what=error.what, which=str(error.name)[:_SHOWN])
+    return problem(status, str(error))
+
+
+async def _http_error(_: Request, error: Exception) -> JSONResponse:
+    if not isinstance(error, HTTPException):
+        raise error
+    return problem(error.status_code, str(error.detail), headers=error.headers)
 
 
 async def _validation_error(_: Request, error: Exception) -> JSONResponse:
     # Without the input: it may be a password, or 10 kB.
     found = error.errors() if isinstance(error, RequestValidationError) else []
-    detail = [
+    faults: list[FieldErrorShape] = [
         {
             "loc": [part if isinstance(part, int) else str(part)[:_SHOWN] for part in one["loc"]],
             "msg": str(one["msg"])[:_SHOWN],
@@ -59,12 +85,19 @@ async def _validation_error(_: Request, error: Exception) -> JSONResponse:
         }
         for one in found
     ]
-    return _answer(422, detail)
+    if not faults:
+        return problem(422, "the request cannot be used")
+    first = faults[0]
+    what = _PLACES.get(str(first["loc"][0]), "part") if first["loc"] else "request"
+    which = ".".join(str(part) for part in first["loc"][1:])
+    more = f" (and {len(faults) - 1} more faults)" if len(faults) > 1 else ""
+    sentence = f"{what} {shown(which)}: {first['msg']}{more}" if which else f"{what}: {first['msg']}{more}"
+    return problem(422, sentence, what=what, which=which, expected=first["msg"], errors=faults)
 
 
 async def _unstorable(_: Request, error: Exception) -> JSONResponse:
     _LOG.info("refused a value that cannot be stored: %s", type(error).__name__)
-    return _answer(
+    return problem(
         422,
         "a value cannot be stored: it holds NUL or half of a surrogate pair, is a number out of range, or too large",
     )
@@ -74,8 +107,10 @@ async def _conflict(_: Request, error: Exception) -> JSONResponse:
     cause = getattr(error, "orig", None)
     constraint = getattr(getattr(cause, "diag", None), "constraint_name", None)
     unique = getattr(cause, "sqlstate", None) == _UNIQUE_VIOLATION
-    reason = "Unique constraint violation" if unique else "Constraint violation"
-    return _answer(409, {"reason": reason, "message": f"what is stored already conflicts with it: {constraint}"})
+    what = "unique constraint" if unique else "constraint"
+    return problem(
+        409, f"what is stored already conflicts with it: {what} {constraint}", what=what, which=str(constraint)
+    )
 
 
 async def _database_away(request: Request, error: Exception) -> JSONResponse:
@@ -83,9 +118,9 @@ async def _database_away(request: Request, error: Exception) -> JSONResponse:
         # Too large for an index, say: whoever tries it again for ever, as a worker does its reports, tries in vain.
         return await _unstorable(request, error)
     _LOG.warning("the database did not answer: %s", error)
-    return _answer(503, "the metadata database does not answer; try again", {"Retry-After": "5"})
+    return problem(503, "the metadata database does not answer; try again", headers={"Retry-After": "5"})
 
 
 async def _unexpected(request: Request, error: Exception) -> JSONResponse:
     _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return _answer(500, "Internal Server Error")
+    return problem(500, "Internal Server Error")

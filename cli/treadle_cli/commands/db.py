@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -20,6 +20,8 @@ from treadle_cli.database import database_url, in_database, opened, place
 from treadle_cli.errors import CliError
 from treadle_cli.output import Listing, counted, output_option, say, show, show_record
 from treadle_metadata import audit, embedded_postgres, migration, retention
+from treadle_metadata.errors import LogStoreError
+from treadle_metadata.remote_logs.places import LogPlaces, places_of
 from treadle_metadata.statements import tuples
 
 RETRY_SECONDS: Final = 0.25
@@ -78,7 +80,7 @@ def shell(arguments: tuple[str, ...]) -> None:
 )
 @click.option("--before", type=edge.Moment(), required=True, help="What is older goes; a bare date is midnight UTC.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would go.")
-@click.option("--logs", is_flag=True, help="Delete the logs of the runs on this machine, too.")
+@click.option("--logs", is_flag=True, help="Delete the logs of the runs, too: on this machine and in the remote store.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @output_option
 def clean(before: datetime, dry_run: bool, logs: bool, yes: bool, output: str | None) -> None:
@@ -98,10 +100,10 @@ def clean(before: datetime, dry_run: bool, logs: bool, yes: bool, output: str | 
         if dry_run or not old:
             return
         edge.confirm(f"Delete {counted(number, 'run')} for good?", yes=yes)
-        root = edge.settings().path("logs_folder") if logs else None
+        places = places_of(edge.settings()) if logs else None
         gone = 0
         for one, runs in retention.clean(
-            database, old, instant, now=edge.now(), forgotten=lambda names: _forget_logs(root, names)
+            database, old, instant, now=edge.now(), forgotten=lambda names: _forget_logs(places, names)
         ):
             gone += runs
             say(f"{one.month:%Y-%m}: {counted(runs, 'run')} deleted{', partitions dropped' if one.whole else ''}.")
@@ -131,14 +133,19 @@ def _what_goes(old: Sequence[retention.OldMonth]) -> Listing:
     return Listing(_MONTH_COLUMNS, rows, empty="Nothing is that old.")
 
 
-def _forget_logs(root: Path | None, names: Sequence[tuple[str, str]]) -> None:
-    """Delete the log folders of runs, ids of which are safe as names of folders, but not proof against links."""
-    if root is None:
+def _forget_logs(places: LogPlaces | None, names: Sequence[tuple[date, str, str]]) -> None:
+    """Delete the logs of runs, ids of which are safe as names of folders, but not proof against links."""
+    if places is None:
         return
-    for dag_id, run_id in names:
-        folder = root / dag_id / run_id
-        if folder.resolve().parent.parent == root.resolve():
+    for _, dag_id, run_id in names:
+        folder = places.folder / dag_id / run_id
+        if folder.resolve().parent.parent == places.folder.resolve():
             shutil.rmtree(folder, ignore_errors=True)
+    if places.store is not None:
+        try:
+            places.store.delete_runs(names)
+        except LogStoreError as error:
+            say(f"the remote logs of {counted(len(names), 'run')} may not all be gone: {error}")
 
 
 def _checked(connection: Connection) -> dict[str, Any]:

@@ -18,7 +18,7 @@ MOST: Final = 1000
 _CALLBACKS: Final = """
     SELECT callback.id, run.dag_id, run.run_id, instance.task_id, instance.map_index, callback.event, callback.state,
            callback.facts, callback.created_at, callback.started_at, callback.ended_at, callback.hostname,
-           callback.error, callback.log_path
+           callback.error, callback.log_path, run.month
     FROM callback JOIN dag_run AS run ON run.id = callback.dag_run_id
     LEFT JOIN task_instance AS instance ON instance.month = run.month AND instance.id = callback.task_instance_id
 """

@@ -1,24 +1,25 @@
 """Task logs: where an attempt's log is, and reading it in chunks or from its end, never whole into memory.
 
 A log is JSON lines: time, level, source and text. A line that is not JSON (torn by a kill) is shown as it stands.
-The paths come from the database, so they are data: one that leads out of the logs folder is refused (case F6).
+It lies in the logs folder of this machine or in the remote store (``remote_logs.places``).
 """
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from datetime import date
 from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle_metadata.errors import InvalidRequestError, NotFoundError
+from treadle_metadata.errors import NotFoundError
 from treadle_metadata.queries.surrogates import may_hold_halves, without_halves
 from treadle_metadata.queries.task_instances import get_instance, get_try
+from treadle_metadata.remote_logs.places import LogFile
 
 CHUNK: Final = 1024 * 1024
 """Bytes of log that one answer holds at most, about."""
@@ -37,34 +38,33 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """An attempt's log. The file is made with its first line, so an attempt that said nothing has none."""
+    """An attempt's log: its path as the database has it, the month of its run, and the attempt's row."""
 
-    path: Path
+    stored: str
+    month: date
     attempt: Mapping[str, Any]
 
-    def why_empty(self) -> str | None:
-        """Return why there are no lines, or None if there are some."""
-        return why_empty(self.path, self.attempt)
 
-
-def find_log(
-    connection: Connection, logs_folder: Path, dag_id: str, run_id: str, task_id: str, map_index: int, try_number: int
-) -> Log:
-    """Return where an attempt's log is.
+def find_log(connection: Connection, dag_id: str, run_id: str, task_id: str, map_index: int, try_number: int) -> Log:
+    """Return what an attempt's log is found by; ``LogPlaces.find`` finds it, which needs no database.
 
     Raises:
         NotFoundError: there is no such instance or try.
     """
     instance = get_instance(connection, dag_id, run_id, task_id, map_index)
     attempt = get_try(connection, instance, try_number)
-    return Log(inside(logs_folder, attempt["log_path"]), attempt)
+    return Log(attempt["log_path"], instance["month"], attempt)
 
 
-def why_empty(path: Path, attempt: Mapping[str, Any]) -> str | None:
-    """Return, in words, why ``attempt`` (a row of task_attempt) has no lines at ``path``; None if it has some."""
+def why_empty(path: LogFile, attempt: Mapping[str, Any]) -> str | None:
+    """Return, in words, why ``attempt`` (a row of task_attempt) has no lines at ``path``; None if it has some.
+
+    The file is made with its first line, so an attempt that said nothing has none.
+    """
     try:
-        if path.stat().st_size:
-            return None
+        with path.open("rb") as file:
+            if file.read(1):
+                return None
     except FileNotFoundError:
         pass
     number, host = attempt["try_number"], attempt["hostname"]
@@ -75,24 +75,11 @@ def why_empty(path: Path, attempt: Mapping[str, Any]) -> str | None:
     return f"try {number} wrote no log here; it ran on {host!r}: if that has a logs folder of its own, look there"
 
 
-def inside(logs_folder: Path, stored: str) -> Path:
-    """Return ``stored`` as a path in the logs folder.
-
-    Raises:
-        InvalidRequestError: it leads out of the folder.
-    """
-    folder = logs_folder.resolve()
-    path = (folder / stored).resolve()
-    if not path.is_relative_to(folder):
-        raise InvalidRequestError(f"the log path {stored!r} leads out of the logs folder; it is not read")
-    return path
-
-
-def read_chunk(path: Path, offset: int = 0, size: int = CHUNK) -> Chunk:
+def read_chunk(path: LogFile, offset: int = 0, size: int = CHUNK) -> Chunk:
     """Read whole lines from byte ``offset`` on, about ``size`` bytes of them."""
     try:
         with path.open("rb") as file:
-            length = os.fstat(file.fileno()).st_size
+            length = file.seek(0, io.SEEK_END)
             start = min(offset, length)
             file.seek(start)
             block = file.read(size)
@@ -108,11 +95,11 @@ def read_chunk(path: Path, offset: int = 0, size: int = CHUNK) -> Chunk:
     return Chunk([parsed(line) for line in block.splitlines()], end, end >= length)
 
 
-def read_tail(path: Path, count: int) -> Chunk:
+def read_tail(path: LogFile, count: int) -> Chunk:
     """Read the last ``count`` lines, from the end of the file backwards."""
     try:
         with path.open("rb") as file:
-            length = start = os.fstat(file.fileno()).st_size
+            length = start = file.seek(0, io.SEEK_END)
             block = b""
             while start > 0 and block.count(b"\n") <= count and len(block) < 2 * _LONGEST_LINE:
                 step = min(64 * 1024, start)
@@ -125,13 +112,13 @@ def read_tail(path: Path, count: int) -> Chunk:
     return Chunk([parsed(line) for line in lines], length, True)
 
 
-def iterate(path: Path) -> Iterator[dict[str, Any]]:
+def iterate(path: LogFile) -> Iterator[dict[str, Any]]:
     """Yield all lines of a log."""
     for lines in chunks(path):
         yield from lines
 
 
-def chunks(path: Path) -> Iterator[list[dict[str, Any]]]:
+def chunks(path: LogFile) -> Iterator[list[dict[str, Any]]]:
     """Yield all lines of a log, a chunk of them at a time."""
     offset = 0
     while True:

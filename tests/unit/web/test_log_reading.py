@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from treadle_metadata.errors import InvalidRequestError
 from treadle_metadata.queries import logs
+from treadle_metadata.remote_logs.places import inside
 
 TEXTS = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), max_size=20), max_size=30)
 
@@ -79,11 +80,11 @@ def test_any_line_can_be_shown(line: bytes, shown: dict[str, str]) -> None:
 @pytest.mark.parametrize("stored", ["../x", "a/../../x", "/etc/passwd"])
 def test_a_path_that_leads_out_of_the_folder_is_refused(tmp_path: Path, stored: str) -> None:
     with pytest.raises(InvalidRequestError, match="leads out"):
-        logs.inside(tmp_path / "logs", stored)
+        inside(tmp_path / "logs", stored)
 
 
 def test_a_link_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "link").symlink_to("/etc")
     with pytest.raises(InvalidRequestError, match="leads out"):
-        logs.inside(tmp_path / "logs", "link/passwd")
+        inside(tmp_path / "logs", "link/passwd")

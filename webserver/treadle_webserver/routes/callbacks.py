@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 
 from treadle_metadata.queries import callbacks as queries
 from treadle_metadata.queries import logs
+from treadle_metadata.remote_logs.places import places_of
 from treadle_webserver.parameters import DagId, RowId, RunId
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.routes.logs import LogShape, line_shape
@@ -42,7 +43,7 @@ def get_callback_log(
         found = queries.get_callback(connection, callback_id, dag_id=dag_id, run_id=dag_run_id)
     if found["log_path"] is None:
         return {"content": [], "continuation_token": None, "message": "the callback was not handed over yet"}
-    chunk = logs.read_tail(logs.inside(service.settings.path("logs_folder"), found["log_path"]), tail)
+    chunk = logs.read_tail(places_of(service.settings).find(found["log_path"], found["month"]), tail)
     return {"content": [line_shape(line) for line in chunk.lines], "continuation_token": None}
 
 

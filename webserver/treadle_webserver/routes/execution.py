@@ -7,6 +7,7 @@ killed server leaves all or nothing of it, and the host sends it again.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, cast
 
@@ -18,6 +19,7 @@ from treadle_metadata import attempt_logs
 from treadle_metadata.attempt_tokens import AttemptClaim, AttemptTokenError, Scope
 from treadle_metadata.errors import InvalidRequestError
 from treadle_metadata.identifiers import AttemptRef
+from treadle_metadata.remote_logs.places import LogPlaces, places_of, size_of
 from treadle_webserver import worker_clocks
 from treadle_webserver.authorize import ClaimOf
 from treadle_webserver.retrying import RetriedRoute
@@ -35,6 +37,7 @@ from treadle_webserver.shapes.execution import (
     StartShape,
 )
 
+_LOG = logging.getLogger(__name__)
 _EITHER: Final = (Scope.QUEUED, Scope.RUNNING)
 
 
@@ -120,18 +123,28 @@ def append_logs(logs: Logs, service: ServiceOf) -> LogSizesShape:
             claims.append((part, service.attempt_tokens.read(part.token, _EITHER, now=service.now()).attempt))
         except AttemptTokenError as error:
             refused.append({"attempt_id": str(part.attempt_id), "reason": str(error)})
+    places = places_of(service.settings)
     with service.database.begin() as connection:
-        folder = service.settings.path("logs_folder")
-        paths = attempt_logs.log_paths(connection, [attempt for _, attempt in claims], folder)
+        targets = attempt_logs.targets(connection, [attempt for _, attempt in claims], places.folder)
     sizes: dict[str, int] = {}
     for part, attempt in claims:
-        path = paths.get(attempt.attempt_id) if attempt.attempt_id == part.attempt_id else None
-        if path is None:
+        target = targets.get(attempt.attempt_id) if attempt.attempt_id == part.attempt_id else None
+        if target is None:
             reason = "there is no such attempt, or the token is another's"
             refused.append({"attempt_id": str(part.attempt_id), "reason": reason})
         else:
-            sizes[str(part.attempt_id)] = attempt_logs.write_part(path, part.offset, part.data)
+            service.sending.follow(str(part.attempt_id), target.stored, target.month, is_whole=True)
+            sizes[str(part.attempt_id)] = _received(places, target, part)
     return {"sizes": sizes, "refused": refused}
+
+
+def _received(places: LogPlaces, target: attempt_logs.Target, part: LogPart) -> int:
+    """Write a part; one for which there is no room now is sent again by the worker, which keeps it until then."""
+    try:
+        return attempt_logs.receive_part(places, target, part.offset, part.data)
+    except OSError as error:
+        _LOG.error("no room for logs of worker machines: %s: %s", target.path, error.strerror or error)
+        return size_of(target.path)
 
 
 def _execution(service: Service) -> DatabaseExecution:

@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from treadle_metadata.errors import InvalidRequestError
 from treadle_metadata.queries import logs as queries
+from treadle_metadata.remote_logs.places import LogFile, places_of
 from treadle_webserver.parameters import DagId, MapIndexQuery, RunId, TaskId, TryNumber
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
@@ -57,27 +58,26 @@ def get_log(
     """
     queries.require_try(try_number)
     with service.database.begin() as connection:
-        folder = service.settings.path("logs_folder")
-        log = queries.find_log(connection, folder, dag_id, dag_run_id, task_id, map_index, try_number)
-    path = log.path
+        log = queries.find_log(connection, dag_id, dag_run_id, task_id, map_index, try_number)
+    path = places_of(service.settings).find(log.stored, log.month)
     streamed = NDJSON in request.headers.get("accept", "")
     if tail is not None:
         lines = queries.read_tail(path, tail).lines
         if streamed:
             return Response(_text(lines), media_type=NDJSON)
-        return _shape(log, lines, None)
+        return _shape(log, path, lines, None)
     if streamed:
         return StreamingResponse((_text(lines) for lines in queries.chunks(path)), media_type=NDJSON)
     if full_content:
-        return _shape(log, queries.iterate(path), None)
+        return _shape(log, path, queries.iterate(path), None)
     chunk = queries.read_chunk(path, _offset(token))
     following = None if chunk.at_end else str(chunk.next_offset)
-    return _shape(log, chunk.lines, following)
+    return _shape(log, path, chunk.lines, following)
 
 
-def _shape(log: queries.Log, lines: Iterable[dict[str, Any]], following: str | None) -> LogShape:
+def _shape(log: queries.Log, path: LogFile, lines: Iterable[dict[str, Any]], following: str | None) -> LogShape:
     answer: LogShape = {"content": [line_shape(line) for line in lines], "continuation_token": following}
-    if not answer["content"] and (reason := log.why_empty()) is not None:
+    if not answer["content"] and (reason := queries.why_empty(path, log.attempt)) is not None:
         answer["message"] = reason
     return answer
 

@@ -11,6 +11,7 @@ from treadle_cli.database import in_database
 from treadle_cli.output import say
 from treadle_metadata.queries import logs as questions
 from treadle_metadata.queries.callbacks import get_callback
+from treadle_metadata.remote_logs.places import places_of
 
 
 @click.command(cls=Command, examples=("treadle callbacks logs 17",))
@@ -22,7 +23,7 @@ def logs(callback_id: int, raw: bool) -> None:
     if found["log_path"] is None:
         say(f"callback {callback_id} was not handed over yet: it is {found['state']}")
         return
-    path = questions.inside(edge.settings().path("logs_folder"), found["log_path"])
+    path = places_of(edge.settings()).find(found["log_path"], found["month"])
     print_lines(questions.iterate(path), raw=raw)
     if found["error"]:
         say(f"it failed: {found['error']['message']}")

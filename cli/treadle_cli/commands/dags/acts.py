@@ -13,6 +13,7 @@ from treadle_cli.database import in_database
 from treadle_cli.output import counted, say
 from treadle_metadata import audit, deletion, pausing
 from treadle_metadata.queries.dags import get_dag
+from treadle_metadata.remote_logs.places import places_of
 
 
 @click.command(cls=Command, examples=("treadle dags pause daily_sales", "treadle dags pause daily_sales hourly_stock"))
@@ -31,7 +32,7 @@ def unpause(dag_ids: tuple[str, ...]) -> None:
 
 @click.command(cls=Command, examples=("treadle dags delete old_report", "treadle dags delete old_report --yes"))
 @click.argument("dag_id")
-@click.option("--logs", is_flag=True, help="Delete the logs on this machine, too.")
+@click.option("--logs", is_flag=True, help="Delete its logs, too: on this machine and in the remote store.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 def delete(dag_id: str, logs: bool, yes: bool) -> None:
     """Delete the DAG DAG_ID with its runs and XComs; its file stays, and its logs unless --logs is given.
@@ -46,12 +47,14 @@ def delete(dag_id: str, logs: bool, yes: bool) -> None:
         return runs
 
     number = in_database(act)
-    root = edge.settings().path("logs_folder")
-    folder = root / dag_id
-    if logs and folder.resolve().parent == root.resolve():
+    places = places_of(edge.settings())
+    folder = places.folder / dag_id
+    if logs and folder.resolve().parent == places.folder.resolve():
         shutil.rmtree(folder, ignore_errors=True)
     kept = f" Its logs stay in {folder}." if folder.is_dir() else ""
     say(f"DAG {dag_id} is deleted, with {counted(number, 'run')}.{kept}")
+    if logs and places.store is not None:
+        places.store.delete_dag(dag_id)
 
 
 def _set_paused(dag_ids: tuple[str, ...], *, paused: bool) -> None:

@@ -20,11 +20,15 @@ from treadle_cli.run_names import HELP, find_run
 from treadle_metadata.connection import Database
 from treadle_metadata.queries import logs as questions
 from treadle_metadata.queries.task_instances import get_instance, get_try
+from treadle_metadata.remote_logs.places import LogFile, places_of
 from treadle_metadata.settings import Settings
 from treadle_metadata.states import TaskState
 
 PAUSE: Final = 0.1
 """Seconds between two looks at a log that is followed."""
+
+_REMOTE_PAUSE: Final = 2.0
+"""The same where each look costs requests to the remote store, to which a log is sent every few seconds."""
 
 _TO_COME: Final = (TaskState.NONE, TaskState.SCHEDULED, TaskState.RESTARTING)
 """In these states the next try is still to come, although there may be older ones."""
@@ -70,7 +74,7 @@ def logs(
     if number == 0:
         raise CliError(_nothing_yet(instance))
     attempt = in_database(lambda connection: get_try(connection, instance, number))
-    path = _path(settings, attempt)
+    path = _file(settings, instance, attempt)
     print_lines(questions.iterate(path), raw=raw)
     _say_if_empty(path, attempt)
 
@@ -83,15 +87,15 @@ def _follow(
     while True:
         # Asked before reading: what was written before the end is then surely read.
         attempt = database.run(lambda connection: get_try(connection, instance, number))
-        path = _path(settings, attempt)
+        path = _file(settings, instance, attempt)
         offset = _print_from(path, offset, raw=raw)
         if attempt["ended_at"] is not None:
             _say_if_empty(path, attempt)
             return
-        time.sleep(PAUSE)
+        time.sleep(PAUSE if isinstance(path, Path) else _REMOTE_PAUSE)
 
 
-def _print_from(path: Path, offset: int, *, raw: bool) -> int:
+def _print_from(path: LogFile, offset: int, *, raw: bool) -> int:
     """Print what the log holds from byte ``offset`` on, and return how far it was read."""
     while True:
         chunk = questions.read_chunk(path, offset)
@@ -121,11 +125,11 @@ def _nothing_yet(instance: Mapping[str, Any]) -> str:
     return f"{where} was not started, so it has no log: it is {_why(instance)}"
 
 
-def _path(settings: Settings, attempt: Mapping[str, Any]) -> Path:
-    return questions.inside(settings.path("logs_folder"), attempt["log_path"])
+def _file(settings: Settings, instance: Mapping[str, Any], attempt: Mapping[str, Any]) -> LogFile:
+    return places_of(settings).find(attempt["log_path"], instance["month"])
 
 
-def _say_if_empty(path: Path, attempt: Mapping[str, Any]) -> None:
+def _say_if_empty(path: LogFile, attempt: Mapping[str, Any]) -> None:
     if (reason := questions.why_empty(path, attempt)) is not None:
         say(reason)
 

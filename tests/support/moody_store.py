@@ -1,0 +1,44 @@
+"""A remote store in memory that may be away, as an fsspec file system of the protocol ``moody``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+import fsspec
+from fsspec.implementations.memory import MemoryFileSystem
+
+
+class Moody(MemoryFileSystem):  # type: ignore[misc,unused-ignore]
+    """Raises what a network raises while it ``is_away``; ``puts`` counts the objects that were written."""
+
+    protocol = "moody"
+    is_away = False
+    puts = 0
+
+    def pipe_file(self, path: str, value: bytes, **kwargs: Any) -> None:
+        """Store an object."""
+        _answer()
+        Moody.puts += 1
+        super().pipe_file(path, value, **kwargs)
+
+    def ls(self, path: str, **kwargs: Any) -> Any:
+        """List objects."""
+        _answer()
+        return super().ls(path, **kwargs)
+
+
+def _answer() -> None:
+    if Moody.is_away:
+        raise ConnectionError("no route to the store")
+
+
+@contextmanager
+def moody_store() -> Iterator[str]:
+    """Yield the address of a new, empty store."""
+    fsspec.register_implementation("moody", Moody, clobber=True)
+    Moody.is_away, Moody.puts = False, 0
+    yield f"moody://{uuid4()}"
+    Moody.store.clear()
