@@ -2,7 +2,7 @@
 
 Both the task child (its logging records and prints) and the host (whatever reaches descriptors 1 and 2 without passing
 through Python) append to the same file; ``O_APPEND`` keeps their lines whole. A disk that is full or a folder that
-cannot be made never fails a task: the lines are lost, and the count of them is kept in ``dropped``.
+cannot be made never fails a task: the lines are lost, counted in ``dropped``, and the next one that finds room says so.
 
 A line: ``{"time", "level", "source", "text"}``, where needed ``"logger"``, ``"exc"`` (a traceback) and ``"continued"``
 (true: the text goes on from the line before, which was longer than 64 KiB).
@@ -10,6 +10,7 @@ A line: ``{"time", "level", "source", "text"}``, where needed ``"logger"``, ``"e
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -37,12 +38,15 @@ def no_mask(text: str) -> str:
 class TaskLog:
     """Appends to one attempt's file. ``mask`` is applied to every text before it is written."""
 
-    __slots__ = ("_fd", "dropped", "mask", "path")
+    __slots__ = ("_fd", "_is_torn", "_told", "_why", "dropped", "mask", "path")
 
     def __init__(self, path: str, mask: Mask = no_mask) -> None:
         self.path = path
         self.mask = mask
         self.dropped = 0
+        self._told = 0
+        self._why = ""
+        self._is_torn = False
         self._fd = -1
 
     def write(
@@ -76,20 +80,37 @@ class TaskLog:
         head = f'{{"time":"{timestamp(seconds)}","level":"{level}","source":"{source}","text":'
         tail, continued_tail = extra + "}\n", extra + ',"continued":true}\n'
         content = "".join(head + _quote(text) + (continued_tail if continued else tail) for text, continued in texts)
+        if self.dropped > self._told:
+            content = self._loss(head) + content
         try:
             if self._fd < 0:
                 self._open()
-            os.write(self._fd, content.encode("utf-8", "replace"))
-        except OSError:
+            data = content.encode("utf-8", "replace")
+            written = os.write(self._fd, data)
+            if written < len(data):
+                self._is_torn = True
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
             self.dropped += len(texts)
+            self._why = error.strerror or str(error)
+        else:
+            self._told, self._is_torn = self.dropped, False
+
+    def _loss(self, head: str) -> str:
+        """Return the line that tells of those that are lost; after one that is there in part, on a line of its own."""
+        text = f"{self.dropped - self._told} lines of this log are lost: {self._why}"
+        start = "\n" if self._is_torn else ""
+        moment = head.partition(',"level"')[0]
+        return f'{start}{moment},"level":"error","source":"treadle","text":{_quote(text)}}}\n'
 
     def _open(self) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        try:
-            self._fd = os.open(self.path, flags, 0o640)
-        except FileNotFoundError:
-            os.makedirs(os.path.dirname(self.path), exist_ok=True)
-            self._fd = os.open(self.path, flags, 0o640)
+        while self._fd < 0:
+            try:
+                self._fd = os.open(self.path, flags, 0o640)
+            except FileNotFoundError:
+                # Once more, if the folder was removed meanwhile, since the logs in it were in the remote store.
+                os.makedirs(os.path.dirname(self.path), exist_ok=True)
 
     def close(self) -> None:
         """Close the file; a later write opens it again."""

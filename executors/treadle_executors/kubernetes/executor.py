@@ -14,7 +14,7 @@ from datetime import date
 from uuid import UUID
 
 from treadle_executors.errors import ExecutorError
-from treadle_executors.executor import Executor, ExecutorEvent, Trouble
+from treadle_executors.executor import Executor, ExecutorEvent, Trouble, rejection
 from treadle_executors.kubernetes import names
 from treadle_executors.kubernetes.book import Book, Held
 from treadle_executors.kubernetes.cluster import connect
@@ -91,16 +91,11 @@ class KubernetesExecutor(Executor):
         """Take attempts over; their pods are made in this order."""
         for workload in workloads:
             problem = problem_of(workload)
-            try:
-                attempt_id = UUID(str(workload.get("attempt_id")))
-                if problem is None:
-                    month = date.fromisoformat(workload["month"])
-                    self._book.add(AttemptRef(attempt_id, workload["task_instance_id"], month), workload)
-            except ValueError as error:
-                log.error("an attempt that is not in order was handed over: %s", problem or error)
-            else:
-                if problem is not None:
-                    self._tell(ExecutorEvent("rejected", attempt_id, problem))
+            if problem is None:
+                month = date.fromisoformat(workload["month"])
+                self._book.add(AttemptRef(UUID(workload["attempt_id"]), workload["task_instance_id"], month), workload)
+            elif (event := rejection(workload.get("attempt_id"), problem)) is not None:
+                self._tell(event)
 
     def events(self) -> list[ExecutorEvent]:
         """Return what happened since the last call."""

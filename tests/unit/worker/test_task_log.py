@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,6 +58,31 @@ def test_a_log_that_cannot_be_written_loses_lines_and_raises_nothing(tmp_path: P
     log = TaskLog(str(tmp_path / "file" / "attempt=1.jsonl"))
     log.write("info", "task", "lost")
     assert log.dropped == 1
+
+
+def test_lines_lost_on_a_full_disk_are_told_of_by_the_next_one_that_finds_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = TaskLog(str(tmp_path / "x"))
+    log.write("info", "task", "one")
+    write = os.write
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda fd, data: write(fd, data[:5]))
+        log.write("info", "task", "two")
+        full.setattr(os, "write", lambda *_: os.close(-1))
+        log.write_output("stdout", [(b"three", False), (b"four", False)])
+    log.write("info", "task", "five")
+    log.write("info", "task", "six")
+    found = (tmp_path / "x").read_text().splitlines()
+    assert found.pop(1) == '{"tim'
+    lines = [json.loads(line) for line in found]
+    assert [line["text"] for line in lines] == [
+        "one",
+        f"3 lines of this log are lost: {os.strerror(errno.EBADF)}",
+        "five",
+        "six",
+    ]
+    assert (lines[1]["level"], lines[1]["source"], log.dropped) == ("error", "treadle", 3)
 
 
 def test_bytes_that_are_no_text_are_written_escaped(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ def test_a_complete_workload_has_no_problem() -> None:
         ({"log_path": "a/../../b"}, "log_path leaves its folder"),
         ({"log_path": "a\0b"}, "log_path leaves its folder"),
         ({"attempt_id": ""}, "attempt_id"),
+        ({"month": "soon"}, "no usable month: expected a date such as 2026-03-01, found 'soon'"),
         ({"task_instance_id": "7"}, "task_instance_id"),
         ({"run": None}, "run"),
         ({"execution_timeout_seconds": -1}, "execution_timeout_seconds"),
