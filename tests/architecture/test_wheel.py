@@ -41,6 +41,11 @@ def test_the_migrations_are_within(names: list[str]) -> None:
     assert "treadle_metadata/migrations/env.py" in names
 
 
+def test_the_web_pages_are_within(names: list[str]) -> None:
+    assert "treadle_webserver/built_ui/index.html" in names
+    assert any(name.startswith("treadle_webserver/built_ui/assets/") and name.endswith(".js") for name in names)
+
+
 def test_each_package_is_marked_as_typed(names: list[str]) -> None:
     packages = {name.split("/")[0] for name in names if name.endswith(".py")}
     assert {f"{package}/py.typed" for package in packages} <= set(names)

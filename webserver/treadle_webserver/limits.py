@@ -1,4 +1,7 @@
-"""Wraps the whole application: bounds the size of bodies, refuses NUL in addresses, and forbids caching (case F15)."""
+"""Wraps the whole application: bounds the size of bodies, refuses NUL in addresses, and forbids caching (case F15).
+
+Only a route that says how long its answer may be kept, as the files of the web pages do, is left to its word.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,18 @@ from typing import Final
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from treadle_webserver.problems import problem
 
 LARGEST_BODY: Final = 4 * 1024 * 1024
 LARGEST_REPORTS: Final = 64 * 1024 * 1024
 """A worker's finishes carry what tasks pushed, up to the setting ``xcom_max_bytes`` each."""
-_LARGER: Final = {"/execution/v1/reports": LARGEST_REPORTS}
+_LARGER: Final = {
+    "/execution/v1/reports": LARGEST_REPORTS,
+    "/execution/v1/triggerers/events": LARGEST_REPORTS,
+}
 _HEADERS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
@@ -30,7 +38,9 @@ class Limits:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         refusal = _refusal(scope)
@@ -40,12 +50,12 @@ class Limits:
             await self._app(scope, _bounded(receive, _limit(scope)), send_with_headers)
 
 
-def _refusal(scope: Scope) -> JSONResponse | None:
+def _refusal(scope: Scope) -> Response | None:
     if "\0" in scope["path"] or b"%00" in scope.get("query_string", b""):
-        return JSONResponse({"detail": "the address holds a NUL character"}, 422)
+        return problem(422, "the address holds a NUL character")
     for name, value in scope["headers"]:
         if name == b"content-length" and (not value.isdigit() or int(value) > _limit(scope)):
-            return JSONResponse({"detail": _too_large(_limit(scope))}, 413)
+            return problem(413, _too_large(_limit(scope)))
     return None
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from fastapi import APIRouter
 
 from treadle_webserver.routes import (
+    accounts,
     assets,
     backfills,
     callbacks,
@@ -24,12 +25,17 @@ from treadle_webserver.routes import (
     logs,
     missed_times,
     monitor,
+    own_access,
+    pages,
     pools,
     queued_events,
+    roles,
     steps,
     task_instances,
     tasks,
+    teams,
     tries,
+    triggers,
     variables,
     version_diffs,
     waiting,
@@ -41,6 +47,10 @@ from treadle_webserver.routes import (
 _API: Final[tuple[APIRouter, ...]] = (
     monitor.router,
     login.router,
+    own_access.router,
+    accounts.router,
+    roles.router,
+    teams.router,
     dags.router,
     dag_sources.router,
     version_diffs.router,
@@ -64,12 +74,14 @@ _API: Final[tuple[APIRouter, ...]] = (
     event_logs.router,
     assets.router,
     queued_events.router,
+    # Takes every address that is left.
+    pages.router,
 )
 
 APPS: Final[Mapping[str, tuple[APIRouter, ...]]] = {
     "api": _API,
     # The health check belongs to both: whoever watches a server asks it.
-    "execution": (monitor.router, execution.router),
+    "execution": (monitor.router, execution.router, triggers.router),
 }
 
-ROUTERS: Final[tuple[APIRouter, ...]] = (*_API, execution.router)
+ROUTERS: Final[tuple[APIRouter, ...]] = (*_API, execution.router, triggers.router)

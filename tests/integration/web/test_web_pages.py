@@ -1,0 +1,70 @@
+"""The built pages as browsers fetch them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from starlette.requests import Request
+from tests.support.web import Client
+
+from treadle_webserver.routes import pages
+
+PAGE = '<!doctype html><base href="/" /><script src="./assets/index-1.js"></script>'
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of built pages in place of the real one."""
+    folder = tmp_path / "built_ui"
+    (folder / "assets").mkdir(parents=True)
+    (folder / "index.html").write_text(PAGE)
+    (folder / "icon.svg").write_text("<svg/>")
+    (folder / "assets" / "index-1.js").write_text("// " + "same " * 1000)
+    (tmp_path / "secret.txt").write_text("secret")
+    monkeypatch.setattr(pages, "BUILT", folder)
+    return folder
+
+
+@pytest.mark.parametrize("address", ["/", "/dags", "/dags/etl.v1/runs/manual__2026-01-01T00:00:00+00:00"])
+def test_every_address_of_a_page_gets_the_page(anyone: Client, built: Path, address: str) -> None:
+    answer = anyone.get(address)
+    assert answer.status_code == 200
+    assert answer.text == PAGE
+    assert answer.headers["cache-control"] == "no-store"
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+
+
+def test_assets_are_kept_for_ever_and_travel_zipped(anyone: Client, built: Path) -> None:
+    answer = anyone.get("/assets/index-1.js", headers={"accept-encoding": "gzip"})
+    assert answer.text.startswith("// same")
+    assert answer.headers["content-encoding"] == "gzip"
+    assert "immutable" in answer.headers["cache-control"]
+    assert "javascript" in answer.headers["content-type"]
+    assert "content-encoding" not in anyone.get("/assets/index-1.js", headers={"accept-encoding": "identity"}).headers
+
+
+@pytest.mark.parametrize("address", ["/api/v2/nothing", "/auth/nothing", "/execution/v1/nothing", "/assets/index-2.js"])
+def test_what_is_no_page_is_missing_in_json(anyone: Client, built: Path, address: str) -> None:
+    answer = anyone.get(address)
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == "Not Found"
+
+
+@pytest.mark.parametrize("address", ["/assets/../../secret.txt", "/assets/%2e%2e/%2e%2e/secret.txt"])
+def test_no_file_outside_of_the_pages_is_given(anyone: Client, built: Path, address: str) -> None:
+    answer = anyone.get(address)
+    assert "secret" not in answer.text
+
+
+def test_the_page_knows_the_base_path_of_a_proxy(built: Path) -> None:
+    request = Request({"type": "http", "method": "GET", "headers": [], "root_path": "/team/treadle/"})
+    page = pages.get_page(request, "dags")
+    assert b'<base href="/team/treadle/" />' in page.body
+
+
+def test_an_installation_without_pages_says_so(anyone: Client, built: Path) -> None:
+    (built / "index.html").unlink()
+    answer = anyone.get("/")
+    assert answer.status_code == 404
+    assert "no web pages" in answer.json()["detail"]

@@ -1,0 +1,85 @@
+"""The web pages: the files that ``hatch_build.py`` built, and the one page that shows every address of theirs.
+
+Called by browsers, without a login: the files are the same for everyone and hold no data. Which page is shown the
+browser decides by the address; an address below a path of the API is answered as the API answers.
+"""
+
+from __future__ import annotations
+
+import gzip
+import html
+import mimetypes
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from fastapi import APIRouter, HTTPException, Request, Response
+
+BUILT: Final = Path(__file__).resolve().parent.parent / "built_ui"
+_NO_PAGES: Final = frozenset({"api", "auth", "execution", "ui"})
+"""First words of addresses that belong to programs: what is missing below them is a 404 in JSON."""
+_FOR_EVER: Final = "public, max-age=31536000, immutable"
+_SECURITY: Final = (
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; worker-src 'self' blob:; "
+    "frame-ancestors 'none'; base-uri 'self'; object-src 'none'"
+)
+"""Scripts come from us alone; the graph library sets styles on its elements."""
+_SMALLEST_ZIPPED: Final = 1024
+
+router = APIRouter(tags=["Pages"], include_in_schema=False)
+
+
+class NotBuiltError(HTTPException):
+    """This installation was made without web pages."""
+
+    def __init__(self) -> None:
+        super().__init__(404, "this installation has no web pages; `pip install` builds them. The API is at /api/v2")
+
+
+@router.get("/{address:path}")
+def get_page(request: Request, address: str) -> Response:
+    """Return a built file by its path, else the page; 404 for what is no page's address."""
+    first, _, rest = address.partition("/")
+    if first in _NO_PAGES:
+        raise HTTPException(404, "Not Found")
+    if first == "assets" or (not rest and "." in first):
+        return _file(request, address)
+    return _page(request)
+
+
+def _page(request: Request) -> Response:
+    found = _bytes_of("index.html")
+    if found is None:
+        raise NotBuiltError
+    base = html.escape(f"{request.scope.get('root_path', '').rstrip('/')}/", quote=True)
+    text = found[0].decode().replace('<base href="/"', f'<base href="{base}"', 1)
+    return Response(text, media_type="text/html", headers={"content-security-policy": _SECURITY})
+
+
+def _file(request: Request, address: str) -> Response:
+    found = _bytes_of(address)
+    if found is None:
+        raise HTTPException(404, "Not Found")
+    plain, zipped = found
+    media_type = mimetypes.guess_type(address)[0] or "application/octet-stream"
+    # The names of assets hold a hash of their contents, so a browser need not ask again.
+    caching = _FOR_EVER if address.startswith("assets/") else "public, max-age=3600"
+    headers = {"cache-control": caching, "vary": "accept-encoding"}
+    if zipped is not None and "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(zipped, media_type=media_type, headers={**headers, "content-encoding": "gzip"})
+    return Response(plain, media_type=media_type, headers=headers)
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, _: int) -> tuple[bytes, bytes | None]:
+    plain = path.read_bytes()
+    zipped = gzip.compress(plain, 6) if len(plain) >= _SMALLEST_ZIPPED else None
+    return plain, zipped if zipped is not None and len(zipped) < len(plain) else None
+
+
+def _bytes_of(address: str) -> tuple[bytes, bytes | None] | None:
+    """Return a built file, plain and zipped; None for what is not there or lies outside."""
+    path = (BUILT / address).resolve()
+    if not path.is_relative_to(BUILT) or not path.is_file():
+        return None
+    return _read(path, path.stat().st_mtime_ns)

@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { ApiError, answered } from "./client";
+
+const refusal = (status: number, error: unknown) =>
+    answered(Promise.resolve({ error, response: new Response(null, { status, statusText: "Refused" }) }));
+
+describe("answered", () => {
+    it("returns the data of an answer", async () => {
+        expect(await answered(Promise.resolve({ data: 7, response: new Response() }))).toBe(7);
+    });
+
+    it("throws the server's own sentence", async () => {
+        await expect(refusal(409, { detail: "the pool is in use" })).rejects.toEqual(
+            new ApiError(409, "the pool is in use"),
+        );
+    });
+
+    it("names each field that is not valid", async () => {
+        const detail = [{ loc: ["body", "slots"], msg: "Input should be a number" }];
+        await expect(refusal(422, { detail })).rejects.toThrow("slots: Input should be a number");
+    });
+
+    it("tells the status where the server said nothing", async () => {
+        await expect(refusal(502, undefined)).rejects.toThrow("the server answered 502 Refused");
+    });
+});

@@ -1,0 +1,18 @@
+import { createBrowserRouter } from "react-router";
+import { BASE } from "../api/base";
+import { NotFound } from "../pages/not_found";
+import { Shell } from "./shell";
+
+/** Every address of the pages. Each page is a chunk of its own, fetched when it is first looked at. */
+export const router = createBrowserRouter(
+    [
+        {
+            element: <Shell />,
+            children: [
+                { index: true, lazy: () => import("../pages/home") },
+                { path: "*", element: <NotFound /> },
+            ],
+        },
+    ],
+    { basename: BASE === "" ? "/" : BASE },
+);
