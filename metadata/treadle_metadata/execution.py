@@ -15,7 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from treadle_metadata import callbacks, steps, waits
+from treadle_metadata import audit, callbacks, human_steps, steps, waits
 from treadle_metadata.assets import answers, emitting
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.errors import InvalidRequestError
@@ -34,7 +34,11 @@ _TOLD: Final = (TaskState.FAILED, TaskState.UP_FOR_RETRY)
 
 _ANSWERS: Final = {
     op: answer
-    for questions, answer in ((steps.QUESTIONS, steps.answer), (waits.QUESTIONS, waits.answer))
+    for questions, answer in (
+        (steps.QUESTIONS, steps.answer),
+        (waits.QUESTIONS, waits.answer),
+        (human_steps.QUESTIONS, human_steps.answer),
+    )
     for op in questions
 }
 """Who answers the questions of tasks that have modules of their own."""
@@ -75,6 +79,7 @@ def record_finishes(connection: Connection, reports: Sequence[Report], *, now: d
         moved = steps.woken_early(
             connection, batch, attempts.finish(connection, batch, month=month, now=now), month=month, now=now
         )
+        moved = human_steps.woken_early(connection, batch, moved, month=month, now=now)
         ids = {str(row[0]) for row in moved}
         # What an attempt pushed that was cleared or handed back meanwhile is not the result of its instance.
         kept = {str(row[0]) for row in moved if row[3] not in _GOES_ON}
@@ -168,13 +173,11 @@ def answer_request(connection: Connection, request: Report, *, crypto: Crypto, n
         case "get_xcoms":
             return [found_xcoms(connection, run, item) for item in args["items"]]
         case "get_variable":
-            return find_variable(connection, args["key"], crypto=crypto)
-        case "set_variable":
-            return set_variable(connection, args["key"], args["value"], args.get("description"), crypto=crypto)
-        case "delete_variable":
-            return delete_variable(connection, args["key"])
+            return find_variable(connection, args["key"], crypto=crypto, team=run["team"])
+        case "set_variable" | "delete_variable":
+            return _change_variable(connection, request, run, crypto=crypto, now=now)
         case "get_connection":
-            return find_connection(connection, args["conn_id"], crypto=crypto)
+            return find_connection(connection, args["conn_id"], crypto=crypto, team=run["team"])
         case "get_previous_success":
             return _previous_success(connection, run)
         case "get_asset" | "get_asset_events" | "get_triggering_asset_events" as op:
@@ -187,8 +190,10 @@ def _run_of(connection: Connection, request: Report) -> Mapping[str, Any]:
     found = rows(
         connection,
         """
-        SELECT run.id, run.dag_id, run.run_id, run.month, run.logical_date, run.run_after
+        SELECT run.id, run.dag_id, run.run_id, run.month, run.logical_date, run.run_after, instance.task_id,
+               coalesce(dag.team, '') AS team
         FROM task_instance AS instance JOIN dag_run AS run ON run.id = instance.dag_run_id
+        JOIN dag ON dag.dag_id = run.dag_id
         WHERE instance.id = %(id)s AND instance.month = %(month)s AND instance.attempt_id = %(attempt_id)s
           AND instance.state = 'running'
         """,
@@ -198,6 +203,28 @@ def _run_of(connection: Connection, request: Report) -> Mapping[str, Any]:
     if not found and of_callback is None:
         raise InvalidRequestError(f"attempt {request['attempt_id']} is over; a running attempt may ask, no other")
     return of_callback or found[0]
+
+
+def _change_variable(
+    connection: Connection, request: Report, run: Mapping[str, Any], *, crypto: Crypto, now: datetime
+) -> bool | None:
+    """Set or delete a variable of the run's team, and record which task did; return whether one was deleted."""
+    args, team, done = request["args"], run["team"], None
+    if request["op"] == "set_variable":
+        set_variable(connection, args["key"], args["value"], args.get("description"), crypto=crypto, team=team)
+    else:
+        done = delete_variable(connection, args["key"], team=team)
+    audit.record(
+        connection,
+        actor=f"task:{run['task_id'] or 'callback'}",
+        event=request["op"],
+        subject=args["key"],
+        dag_id=run["dag_id"],
+        run_id=run["run_id"],
+        task_id=run["task_id"],
+        now=now,
+    )
+    return done
 
 
 def _previous_success(connection: Connection, run: Mapping[str, Any]) -> dict[str, str | None]:

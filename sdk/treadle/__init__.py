@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from treadle.operators.bash import BashOperator
     from treadle.operators.branch import BaseBranchOperator, BranchPythonOperator, ShortCircuitOperator
     from treadle.operators.empty import EmptyOperator
+    from treadle.operators.hitl import ApprovalOperator, HITLBranchOperator, HITLEntryOperator, HITLOperator
     from treadle.operators.latest_only import LatestOnlyOperator
     from treadle.operators.python import PythonOperator
     from treadle.params import DagParam, Param, ParamsDict
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DAG",
     "AllowedKeyMapper",
+    "ApprovalOperator",
     "Asset",
     "AssetAlias",
     "AssetAll",
@@ -134,6 +136,9 @@ __all__ = [
     "FailTask",
     "FanOutMapper",
     "FixedKeyMapper",
+    "HITLBranchOperator",
+    "HITLEntryOperator",
+    "HITLOperator",
     "HourWindow",
     "IdentityMapper",
     "Label",
@@ -235,6 +240,7 @@ _NAMES_BY_MODULE = {
     "operators.bash": ("BashOperator",),
     "operators.branch": ("BaseBranchOperator", "BranchPythonOperator", "ShortCircuitOperator"),
     "operators.empty": ("EmptyOperator",),
+    "operators.hitl": ("ApprovalOperator", "HITLBranchOperator", "HITLEntryOperator", "HITLOperator"),
     "operators.latest_only": ("LatestOnlyOperator",),
     "operators.python": ("PythonOperator",),
     "priority": ("PriorityWeightStrategy",),

@@ -200,6 +200,7 @@ class DAG:
         variables: Mapping[str, Any] | None = None,
         triggering_asset_events: Sequence[Any] = (),
         partition_key: str | None = None,
+        answers: Mapping[str, Any] | None = None,
     ) -> DagTestResult:
         """Run the whole DAG once in this process, without a server, and return its states and XComs.
 
@@ -218,6 +219,7 @@ class DAG:
             variables=variables,
             triggering_asset_events=triggering_asset_events,
             partition_key=partition_key,
+            answers=answers,
         )
         return result
 

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Final
 
 from treadle.errors import FailTask, TreadleError
 from treadle.wording import shown
+
+AN_ANSWER: Final = "an answer"
+"""What a suspended attempt says it waits for, if it waits for a person; the server wakes it when one has answered."""
 
 
 class TaskSuspended(BaseException):

@@ -125,6 +125,11 @@ class ChildSupervisor:
         found: dict[str, Any] = self._ask("get_states", dict(question))
         return found
 
+    def ask_human(self, of: str, question: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Ask people, or look at the answer."""
+        found: dict[str, Any] = self._ask("ask_human", dict(question))
+        return found
+
     def _ask(self, op: str, args: dict[str, Any]) -> Any:
         workload = self._workload
         with self._lock:

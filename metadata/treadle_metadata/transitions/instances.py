@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 
 from treadle_metadata.statements import execute, tuples
 from treadle_metadata.states import ACTIVE, FINISHED, TaskState, may_follow
-from treadle_metadata.transitions import deferred
+from treadle_metadata.transitions import deferred, suspended
 
 _INSERT: Final = """
     INSERT INTO task_instance (month, dag_run_id, dag_id, task_id, map_index, state, max_tries, operator,
@@ -303,6 +303,7 @@ def mark(connection: Connection, ids: Sequence[int], state: TaskState, *, month:
     _withdraw(connection, moved, month)
     _close_marked(connection, moved, month=month, now=now)
     deferred.take_away(connection, [row[0] for row in moved], state.value, month=month, now=now)
+    suspended.withdraw_questions(connection, [row[0] for row in moved], month=month, now=now)
     return moved
 
 
@@ -337,6 +338,7 @@ def end(
     _withdraw(connection, moved, month)
     _close_marked(connection, moved, month=month, now=now)
     deferred.take_away(connection, [row[0] for row in moved], state.value, month=month, now=now)
+    suspended.withdraw_questions(connection, [row[0] for row in moved], month=month, now=now)
     return moved
 
 
@@ -359,6 +361,7 @@ def clear(
     for sql in (_FORGET_XCOMS, _DISCARD_JOURNALS, _FORGET_WAITS):
         execute(connection, sql, {"ids": [row[0] for row in moved], "month": month, "now": now})
     deferred.take_away(connection, [row[0] for row in moved], "cleared", month=month, now=now)
+    suspended.withdraw_questions(connection, [row[0] for row in moved], answered_too=True, month=month, now=now)
     _withdraw(connection, moved, month)
     return moved
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from treadle_metadata.statements import execute, tuples
 from treadle_metadata.states import TaskState, may_follow
-from treadle_metadata.transitions import instances
+from treadle_metadata.transitions import instances, suspended
 
 _LOCK: Final = """
     SELECT id, state FROM task_instance WHERE month = %(month)s AND id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE
@@ -70,6 +70,7 @@ def remove(connection: Connection, ids: Sequence[int], *, month: date, now: date
     under_way = [row[0] for row in tuples(connection, _LOCK, parameters) if row[1] not in (*lawful, TaskState.REMOVED)]
     ended = instances.mark(connection, under_way, TaskState.FAILED, month=month, now=now)
     execute(connection, _REMOVE, parameters | {"lawful": list(lawful)})
+    suspended.withdraw_questions(connection, ids, month=month, now=now)
     return ended
 
 

@@ -13,16 +13,21 @@ if TYPE_CHECKING:
     from treadle.operators.bash import BashOperator
     from treadle.operators.branch import BaseBranchOperator, BranchPythonOperator, ShortCircuitOperator
     from treadle.operators.empty import EmptyOperator
+    from treadle.operators.hitl import ApprovalOperator, HITLBranchOperator, HITLEntryOperator, HITLOperator
     from treadle.operators.latest_only import LatestOnlyOperator
     from treadle.operators.mapped import MappedOperator
     from treadle.operators.python import PythonOperator
 
 __all__ = [
+    "ApprovalOperator",
     "BaseBranchOperator",
     "BaseOperator",
     "BashOperator",
     "BranchPythonOperator",
     "EmptyOperator",
+    "HITLBranchOperator",
+    "HITLEntryOperator",
+    "HITLOperator",
     "LatestOnlyOperator",
     "MappedOperator",
     "PythonOperator",
@@ -30,11 +35,15 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ApprovalOperator": "hitl",
     "BaseBranchOperator": "branch",
     "BaseOperator": "base",
     "BashOperator": "bash",
     "BranchPythonOperator": "branch",
     "EmptyOperator": "empty",
+    "HITLBranchOperator": "hitl",
+    "HITLEntryOperator": "hitl",
+    "HITLOperator": "hitl",
     "LatestOnlyOperator": "latest_only",
     "MappedOperator": "mapped",
     "PythonOperator": "python",

@@ -39,6 +39,7 @@ def run(
     mark_success_pattern: str | None = None,
     triggering_asset_events: Sequence[Any] = (),
     partition_key: str | None = None,
+    answers: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
 ) -> DagTestResult:
     """Run ``dag`` once and return its states and XComs; a task that fails is told in the answer, not raised.
@@ -48,6 +49,7 @@ def run(
     the environment. Tasks whose id matches ``mark_success_pattern`` succeed without being run.
     ``triggering_asset_events`` are the events that the run is made of, each an ``Asset`` or ``Metadata(asset, extra)``;
     such a run has no logical date unless one is given. ``partition_key`` is the run's partition.
+    ``answers`` are those of people, by ids of human steps: an option, several, or ``{"chosen": ..., "given": ...}``.
 
     Raises:
         ParamError: ``run_conf`` does not fit the DAG's params.
@@ -56,6 +58,7 @@ def run(
     supervisor = LocalSupervisor(
         variables_of(variables, variable_file_path), connections_of(connections, conn_file_path)
     )
+    supervisor.answers = dict(answers or {})
     if triggering_asset_events and logical_date is NOTSET:
         logical_date = None
     facts = run_facts(dag, logical_date=logical_date, run_after=run_after, run_conf=run_conf)

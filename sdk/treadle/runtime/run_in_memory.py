@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -215,6 +216,9 @@ class RunInMemory:
                     self.dag, task.task_id, workload | {"resume": resume}, self.supervisor, self.limits
                 ),
             )
+        while ended.resume is not None:
+            time.sleep(max(0.0, (datetime.fromisoformat(ended.resume["at"]) - datetime.now(UTC)).total_seconds()))
+            ended = attempt_here(self.dag, task.task_id, workload, self.supervisor, self.limits)
         self.supervisor.keep(task.task_id, map_index, ended.xcoms)
         events = self._emitted(ended, task.task_id, map_index)
         return TaskResult(

@@ -118,6 +118,15 @@ class Supervisor(Protocol):
         """
 
 
+    def ask_human(self, of: str, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask people, or look at the answer: ``subject``, ``body``, ``options``, ``defaults``, ``multiple``, ``params``
+        ({name: {"value", "has_value", "schema", "description"}}), ``assignees``, and ``seconds`` to wait, or None.
+
+        Returns ``is_new``, ``state`` (waiting, answered, timed_out), ``due_at``, ``chosen``, ``given`` (values by
+        param), ``answered_at``, ``answered_by``, and ``timed_out``: the defaults are the answer.
+        """
+
+
 @dataclass(slots=True)
 class AttemptResult:
     """How an attempt ended in user code. The fields are those of ``treadle_worker.protocol.FinishReport``."""
