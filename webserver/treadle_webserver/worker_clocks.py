@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 STEP: Final = timedelta(seconds=10)
-"""Differences are taken in whole steps, so that the same report, sent again, has the same times again."""
+"""Differences are taken in whole steps: less may be a request that waited. Whoever sends a report again may by then be
+told another number of steps, or another present; the part of a second of its start stays (``transitions.attempts``)."""
 
 _TIMES: Final = ("started_at", "ended_at")
 
@@ -30,9 +31,17 @@ def correct(reports: Iterable[MutableMapping[str, Any]], by: timedelta, *, now: 
     for report in reports:
         for name in _TIMES:
             if report.get(name) is not None:
-                report[name] = min(_moment(name, report[name]) + by, now)
+                report[name] = _not_after(_moment(name, report[name]) + by, now)
         if report.get("started_at") is not None and report.get("ended_at") is not None:
             report["started_at"] = min(report["started_at"], report["ended_at"])
+
+
+def _not_after(moment: datetime, now: datetime) -> datetime:
+    """Return a moment that does not lie in the future, with the part of a second that it had."""
+    if moment <= now:
+        return moment
+    latest = now.replace(microsecond=moment.microsecond)
+    return latest if latest <= now else latest - timedelta(seconds=1)
 
 
 def _moment(name: str, value: object) -> datetime:

@@ -51,7 +51,9 @@ _START: Final = """
 """
 
 # The same report again: the connection broke as the first was committed, so its sender does not know (case A77). Host
-# and time tell it from the start that another host reports for a hand-over that came twice.
+# and time tell it from the start that another host reports for a hand-over that came twice. Of the time only the part
+# of a second is asked, a microsecond of a million: a worker's wrong clock is corrected by whole seconds, of which there
+# may be others when the report comes again.
 _STARTED_ALREADY: Final = """
     SELECT instance.attempt_id
     FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[], %(hostnames)s::text[], %(started)s::timestamptz[])
@@ -59,7 +61,8 @@ _STARTED_ALREADY: Final = """
          JOIN task_instance AS instance ON instance.id = report.id AND instance.month = %(month)s
               AND instance.attempt_id = report.attempt_id AND instance.state || '' = 'running'
          JOIN task_attempt AS attempt ON attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s
-              AND attempt.started_at = report.started_at AND attempt.hostname = report.hostname
+              AND extract(epoch FROM attempt.started_at - report.started_at) % 1 = 0
+              AND attempt.hostname = report.hostname
 """
 
 # A retry must not see what the failed attempt pushed; what goes on after a deferral sees what it pushed before.

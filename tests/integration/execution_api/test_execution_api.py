@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import random
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from tests.integration.execution_api.conftest import Worker
-from tests.support.web import client_of
+from tests.integration.web.conftest import add_account
+from tests.support.web import client_of, session_of
 
 from treadle_metadata.accounts import Role
 from treadle_metadata.attempt_tokens import RUNNING_LIFETIME, AttemptClaim, AttemptTokens, Scope
@@ -20,7 +21,6 @@ from treadle_metadata.identifiers import AttemptRef
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import tuples
 from treadle_webserver.app import create_app
-from treadle_webserver.tokens import Claim
 
 
 def state_of(worker: Worker, task_id: str) -> str:
@@ -120,8 +120,9 @@ def test_an_expired_token_is_refused_by_the_servers_clock(worker: Worker) -> Non
 @pytest.mark.parametrize("make", ["login", "other installation", "no token", "nothing"])
 def test_only_an_attempts_token_of_this_installation_is_taken(worker: Worker, make: str) -> None:
     attempt, now = worker.attempt("a"), worker.clock.now()
+    database = worker.app.state.service.database
     token = {
-        "login": worker.app.state.service.tokens.issue(Claim(Role.ADMIN.lower(), 0), now=now),
+        "login": session_of(database, add_account(database, Role.ADMIN, worker.clock), worker.clock),
         "other installation": AttemptTokens("some other key, which is long").issue(
             AttemptClaim(attempt, Scope.QUEUED), now=now
         ),
@@ -166,6 +167,30 @@ def test_a_report_that_lacks_something_is_refused_in_words(worker: Worker) -> No
     answer = worker.client.post("/execution/v1/reports", json=body, headers={"Authorization": f"Bearer {token}"})
     assert (answer.status_code, "xcoms" in answer.text) == (422, True)
     assert state_of(worker, "a") == "running"
+
+
+@pytest.mark.parametrize("ahead", [-25.0, -15.0, -5.0, 0.4, 3.0, 5.0, 15.0, 25.0])
+def test_a_start_that_comes_again_is_known_whatever_the_skew_and_that_of_another_process_is_not(
+    worker: Worker, ahead: float
+) -> None:
+    """Near a half step the skew is taken for one number of steps at first and for another when it comes again."""
+    began = worker.clock.now() + timedelta(seconds=ahead)
+    attempt = worker.attempt("a")
+    token = worker.token(attempt)
+
+    def start(started: datetime, delay: float) -> bool:
+        body = {
+            "starts": [worker.item(attempt, token, started_at=started.isoformat())],
+            "sent_at": (worker.clock.now() + timedelta(seconds=ahead - delay)).isoformat(),
+        }
+        said = worker.client.post("/execution/v1/reports", json=body, headers={"Authorization": f"Bearer {token}"})
+        return bool(said.json()["starts"][0]["accepted"])
+
+    assert start(began, 0.01)
+    worker.clock.advance(timedelta(seconds=2.5))
+    assert start(began, -0.01)
+    assert start(began, 0.7)
+    assert not start(began + timedelta(microseconds=731), 0.01)
 
 
 @pytest.mark.parametrize("minutes", [-5, 5])
