@@ -52,11 +52,27 @@ def redis() -> Iterator[tuple[str, int]]:
 
 
 @contextmanager
+def database_worker(installation: Installation, concurrency: int) -> Iterator[int]:
+    """Start a worker of the executor transactional on the installation's database; yield its pid."""
+    environment = installation.environment | {"TREADLE_DATABASE_URL": installation.database.url}
+    with _worker(installation, ["worker"], concurrency, environment) as pid:
+        yield pid
+
+
+@contextmanager
 def worker(installation: Installation, concurrency: int) -> Iterator[int]:
     """Start a worker of the installation; yield its pid."""
     environment = {name: value for name, value in installation.environment.items() if name not in HIDDEN}
     environment["TREADLE_EXECUTION_URL"] = f"http://127.0.0.1:{installation.port}"
-    command = [sys.executable, "-m", "treadle_cli", "celery", "worker", "--concurrency", str(concurrency)]
+    with _worker(installation, ["celery", "worker"], concurrency, environment) as pid:
+        yield pid
+
+
+@contextmanager
+def _worker(
+    installation: Installation, words: list[str], concurrency: int, environment: Mapping[str, str]
+) -> Iterator[int]:
+    command = [sys.executable, "-m", "treadle_cli", *words, "--concurrency", str(concurrency)]
     path: Path = installation.home / "worker.log"
     with path.open("ab") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)

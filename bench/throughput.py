@@ -1,21 +1,26 @@
 """Tasks per second through a whole installation: scheduler, executor, one process per attempt.
 
 With ``--executor celery``: through a Redis, a Celery worker without a database, and the web server's Execution API.
+With ``--executor transactional``: through the database's queue and a ``treadle worker``.
 
 Shapes: ``wide`` (independent no-op Python tasks), ``chain`` (runs of a 5-task chain), ``mapped`` (one task mapped
-many-fold), ``empty`` (one run of EmptyOperator tasks).
+many-fold), ``empty`` (one run of EmptyOperator tasks), ``insert`` (independent ``@task.transaction``, each of which
+inserts a row in a schema of its own; how many rows there are is checked).
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 
 from bench import processes
-from bench.brokered import brokered
+from bench.brokered import brokered, database_worker
 from bench.installation import Installation, installed
 from bench.report import progress, report
+from bench.targets import Target, target
+from treadle_metadata import settings as settings_of
 
 HEAD = "from treadle import DAG, task\nfrom treadle.operators import EmptyOperator\n"
 SOURCES = {
@@ -47,15 +52,23 @@ with DAG("bench", max_active_tasks=100000):
     for number in range({tasks}):
         EmptyOperator(task_id=f"t{{number}}")
 """,
+    "insert": """
+with DAG("bench", max_active_tasks=100000):
+    @task.transaction(conn_id="target")
+    def write(number, transaction):
+        transaction.execute("INSERT INTO written VALUES (%s)", (number,))
+    for number in range({tasks}):
+        write(number)
+""",
 }
-DEFAULT_TASKS = {"wide": 200, "chain": 200, "mapped": 200, "empty": 500}
+DEFAULT_TASKS = {"wide": 200, "chain": 200, "mapped": 200, "empty": 500, "insert": 200}
 
 
 def main(options: list[str]) -> None:
     """Run one shape and report tasks per second, CPU and transactions per task."""
     parser = argparse.ArgumentParser(prog="python -m bench throughput", description=__doc__)
     parser.add_argument("--shape", choices=sorted(SOURCES), default="wide")
-    parser.add_argument("--executor", choices=("local", "celery"), default="local")
+    parser.add_argument("--executor", choices=("local", "celery", "transactional"), default="local")
     parser.add_argument("--tasks", type=int, help="tasks in all (default: 200, empty: 500)")
     parser.add_argument("--tasks-per-child", type=int, default=1)
     parser.add_argument("--parallelism", type=int, default=16)
@@ -69,14 +82,43 @@ def main(options: list[str]) -> None:
     source = HEAD + SOURCES[chosen.shape].format(tasks=tasks)
     runs = tasks // 5 if chosen.shape == "chain" else 1
     with ExitStack() as stack:
-        if chosen.executor == "celery":
-            installation = stack.enter_context(brokered({"bench": source}, chosen.parallelism, **environment))
-        else:
-            installation = stack.enter_context(installed({"bench": source}, **environment))
+        installation = stack.enter_context(started(chosen.executor, {"bench": source}, chosen.parallelism, environment))
+        where = None
+        if chosen.shape == "insert":
+            where = stack.enter_context(target(installation.database, settings_of.load(installation.environment)))
         installation.wait_for_dag("bench")
         rounds = [measure(installation, runs, tasks, ended) for ended in range(0, (chosen.repeat + 1) * runs, runs)]
+        if where is not None:
+            check(where, (chosen.repeat + 1) * tasks)
     figures = sorted(rounds[1:], key=lambda one: one["tasks_per_s"])[len(rounds[1:]) // 2]
     report("throughput", vars(chosen) | {"tasks": tasks}, figures)
+
+
+@contextmanager
+def started(
+    executor: str, dags: Mapping[str, str], parallelism: int, environment: Mapping[str, str]
+) -> Iterator[Installation]:
+    """Start an installation whose attempts go by way of ``executor``, with a worker if it needs one."""
+    if executor == "celery":
+        with brokered(dags, parallelism, **environment) as installation:
+            yield installation
+    elif executor == "transactional":
+        with (
+            installed(dags, TREADLE_EXECUTOR="transactional", **environment) as installation,
+            database_worker(installation, parallelism) as pid,
+        ):
+            installation.beside = [pid]
+            yield installation
+    else:
+        with installed(dags, **environment) as installation:
+            yield installation
+
+
+def check(where: Target, rows: int) -> None:
+    """Raise unless as many rows were written as tasks have run."""
+    found = where.rows("SELECT count(*) FROM written")[0][0]
+    if found != rows:
+        raise RuntimeError(f"{rows} tasks wrote {found} rows")
 
 
 def measure(installation: Installation, runs: int, tasks: int, ended: int) -> dict[str, float]:
@@ -84,20 +126,26 @@ def measure(installation: Installation, runs: int, tasks: int, ended: int) -> di
 
     The time is the watcher's: from before the first trigger until all runs are seen to have ended.
     """
-    ours, _ = installation.pids()
-    cpu, transactions = processes.cpu_seconds(ours), _transactions(installation)
+    before, transactions = _cpu(installation), _transactions(installation)
     began = time.perf_counter()
     for _ in range(runs):
         installation.trigger("bench")
     installation.wait_for_runs(ended + runs, 300)
     seconds = time.perf_counter() - began
-    ours, _ = installation.pids()
+    after = _cpu(installation)
     progress(f"{tasks} tasks in {seconds:.3f} s")
     return {
         "tasks_per_s": tasks / seconds,
-        "cpu_ms_per_task": (processes.cpu_seconds(ours) - cpu) * 1000 / tasks,
+        "cpu_ms_per_task": (after[0] - before[0]) * 1000 / tasks,
+        "postgres_cpu_ms_per_task": (after[1] - before[1]) * 1000 / tasks,
         "transactions_per_task": (_transactions(installation) - transactions) / tasks,
     }
+
+
+def _cpu(installation: Installation) -> tuple[float, float]:
+    """Return the CPU seconds used so far by our processes and by PostgreSQL's, with the children they reaped."""
+    ours, postgres = installation.pids()
+    return processes.cpu_seconds(ours), processes.cpu_seconds(postgres)
 
 
 def _transactions(installation: Installation) -> float:
