@@ -90,6 +90,9 @@ class BaseTrigger:
     weight: ClassVar[int] = 1
     """How much of a triggerer's capacity one such trigger takes."""
 
+    cancelled_by_success: ClassVar[bool] = True
+    """Whether :meth:`on_cancel` is called, too, when a person marks the task as succeeded."""
+
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return the path of the class, and the keyword arguments to make an equal trigger with.
 
@@ -112,10 +115,10 @@ class BaseTrigger:
         """
 
     async def on_cancel(self) -> None:
-        """Called once when nobody waits any more: the task was cleared or marked, its run ended, its time was over.
+        """Called when nobody waits any more: the task was cleared or marked, its run ended, its time was over.
 
         End what was started outside, such as a paid remote job (case D7). Not called when a triggerer stops or dies,
-        nor after an event.
+        nor after an event. A triggerer that dies meanwhile leaves it to be called again.
         """
 
     @property

@@ -79,7 +79,7 @@ def test_a_report_reads_no_index_of_all_that_is_active(planned_once: Database, c
         assert attempts.keep_queued(connection, waiting, lease_until=later) == {attempt_id}
         assert attempts.start(connection, [report, stranger], month=MONTH, now=now, lease_until=later) == {attempt_id}
         assert attempts.beat(connection, [report], month=MONTH, lease_until=later) == {attempt_id}
-        attempts.finish(connection, [report], month=MONTH)
+        attempts.finish(connection, [report], month=MONTH, now=now)
     used = {name for plan in plans for name in re.findall(r"using (\S+) on task_instance_", plan)}
     assert len(plans) == 5
     assert used == {"task_instance_2026_01_pkey"}, "\n\n".join(plans)

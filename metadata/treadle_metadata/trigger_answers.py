@@ -1,0 +1,32 @@
+"""Answers the questions of triggers: connections, variables, and how other tasks and runs stand.
+
+Called by the Execution API. Triggers run users' code without a database, as tasks do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+
+from treadle_metadata.crypto import Crypto
+from treadle_metadata.errors import InvalidRequestError
+from treadle_metadata.resources import find_connection, find_variable
+
+
+def answer(connection: Connection, op: str, args: Mapping[str, Any], *, crypto: Crypto) -> Any:
+    """Answer one question.
+
+    Raises:
+        InvalidRequestError: the question is unknown, or lacks something.
+    """
+    try:
+        match op:
+            case "get_connection":
+                return find_connection(connection, str(args["conn_id"]), crypto=crypto)
+            case "get_variable":
+                return find_variable(connection, str(args["key"]), crypto=crypto)
+    except KeyError as error:
+        raise InvalidRequestError(f"the question {op!r} of a trigger lacks {error}") from error
+    raise InvalidRequestError(f"a trigger asked for {op!r}, which this server does not know")

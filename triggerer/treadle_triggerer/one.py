@@ -1,0 +1,160 @@
+"""One trigger in the loop: made, run until it fires, cancelled, or put down for another triggerer to take up.
+
+Called by ``runner``. Whatever its code does is its own: an error becomes its event, and nobody else's trouble. Only a
+cancelled trigger's ``on_cancel`` is called; ``cleanup`` is, whenever it no longer runs here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import traceback
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import Any, Final, cast
+
+from treadle import xcom
+from treadle.triggers.base import BaseTaskEndEvent, BaseTrigger, TriggerEvent
+from treadle.triggers.making import make
+from treadle_triggerer.capture import CURRENT
+from treadle_triggerer.loading import Classes, File
+
+Event = dict[str, Any]
+Report = Callable[[Event], None]
+
+CLEANUP_SECONDS: Final = 10.0
+CANCEL_SECONDS: Final = 60.0
+_LONGEST_PAUSE: Final = 60.0
+_MOST_TRACEBACK: Final = 16 * 1024
+
+log = logging.getLogger("treadle.triggerer")
+
+
+class RunningTrigger:
+    """One trigger, as the server gave it."""
+
+    def __init__(self, row: Mapping[str, Any], file: File | None, classes: Classes) -> None:
+        self.id: int = row["id"]
+        self.weight: int = row["weight"]
+        self.classpath: str = row["classpath"]
+        self.task: asyncio.Task[None] | None = None
+        self.is_leaving = False
+        self._is_cancelled = False
+        self._kwargs: str | None = row["kwargs"]
+        self._problem: str | None = row.get("problem")
+        self._is_watcher: bool = row["is_watcher"]
+        self._file = file
+        self._classes = classes
+        self._trigger: BaseTrigger | None = None
+
+    async def run(self, report: Report) -> None:
+        """Run it until it has fired; a watcher runs for ever. Errors are reported, never raised."""
+        CURRENT.set(self.id)
+        try:
+            await self._run(report)
+        except asyncio.CancelledError:
+            if not self.is_leaving:
+                # Nobody asked: its own code cancelled the task that it runs in.
+                report(failed(self.id, RuntimeError("the trigger cancelled itself")))
+                return
+            raise
+        except Exception as error:
+            report(failed(self.id, error))
+        finally:
+            if not self._is_cancelled:  # what is cancelled is cleaned up after its on_cancel
+                await self._clean_up()
+
+    async def _run(self, report: Report) -> None:
+        if self._is_watcher:
+            await self._watch(report)
+            return
+        trigger = await self._made()
+        events = cast("AsyncGenerator[TriggerEvent, None]", trigger.run())
+        async with contextlib.aclosing(events):
+            async for event in events:
+                report(event_of(self.id, event))
+                return
+        raise RuntimeError("the trigger ended without an event")
+
+    async def _watch(self, report: Report) -> None:
+        """Run a watcher again and again: one that ends or fails is begun anew after a pause (case A56)."""
+        failures = 0
+        while True:
+            try:
+                trigger = await self._made()
+                events = cast("AsyncGenerator[TriggerEvent, None]", trigger.run())
+                async with contextlib.aclosing(events):
+                    async for event in events:
+                        failures = 0
+                        report(event_of(self.id, event))
+            except Exception as error:
+                log.exception("a watcher failed; it begins anew")
+                report({"id": self.id, "kind": "trouble", "error": f"{type(error).__name__}: {error}"})
+                failures += 1
+            await self._clean_up()
+            await asyncio.sleep(min(_LONGEST_PAUSE, 2.0 ** min(failures, 6)) * random.uniform(0.5, 1.0))
+
+    async def _made(self) -> BaseTrigger:
+        if self._problem is not None or self._kwargs is None:
+            raise ValueError(self._problem or "its arguments are missing")
+        kind = await self._classes.find(self.classpath, self._file)
+        self._trigger = make(kind, self._kwargs)
+        return self._trigger
+
+    async def cancel(self, reason: str) -> None:
+        """Stop it, and tell it that nobody waits any more; ``reason``: what became of its task."""
+        self._is_cancelled = True
+        await self.put_down()
+        CURRENT.set(self.id)
+        try:
+            trigger = self._trigger or await self._made()
+            if reason != "success" or trigger.cancelled_by_success:
+                async with asyncio.timeout(CANCEL_SECONDS):
+                    await trigger.on_cancel()
+        except Exception:
+            log.exception("on_cancel of %s failed", self.classpath)
+        await self._clean_up()
+
+    async def put_down(self) -> None:
+        """Stop running it here; the wait goes on elsewhere."""
+        self.is_leaving = True
+        if self.task is not None and not self.task.done():
+            self.task.cancel()
+            await asyncio.wait([self.task], timeout=CLEANUP_SECONDS)
+
+    async def _clean_up(self) -> None:
+        if self._trigger is None or type(self._trigger).cleanup is BaseTrigger.cleanup:
+            return
+        await _quietly(self._trigger.cleanup(), self.classpath)
+
+
+async def _quietly(cleaning: Awaitable[None], classpath: str) -> None:
+    try:
+        async with asyncio.timeout(CLEANUP_SECONDS):
+            await cleaning
+    except Exception:
+        log.exception("cleanup of %s failed", classpath)
+
+
+def event_of(trigger: int, event: TriggerEvent) -> Event:
+    """Return what is reported of an event.
+
+    Raises:
+        TypeError: it is no event.
+        XComTypeError: its payload cannot be carried.
+    """
+    if isinstance(event, BaseTaskEndEvent):
+        dumped = {key: xcom.dumps(value, key=key) for key, value in event.xcoms.items()}
+        pushed = [{"key": key, "value": text, "length": length} for key, (text, length) in dumped.items()]
+        return {"id": trigger, "kind": "end", "outcome": event.outcome, "reason": event.reason, "xcoms": pushed}
+    if not isinstance(event, TriggerEvent):
+        raise TypeError(f"the trigger yielded {event!r:.200}; expected a TriggerEvent")
+    text = xcom.dumps(event.payload, key="payload of the event")[0]
+    return {"id": trigger, "kind": "event", "payload": text, "plain": xcom.to_plain(text)}
+
+
+def failed(trigger: int, error: BaseException) -> Event:
+    """Return what is reported of a trigger that failed."""
+    text = "".join(traceback.format_exception(error))[-_MOST_TRACEBACK:]
+    return {"id": trigger, "kind": "failed", "error": f"{type(error).__name__}: {error}", "traceback": text}

@@ -1,0 +1,99 @@
+"""The Execution API's part for triggerers: beats that renew a lease and bring triggers, and what the triggers brought.
+
+A triggerer holds no database credential, only its token. A beat may wait for something new, so that a trigger is
+running milliseconds after its task was deferred. What is reported twice counts once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from fastapi import APIRouter, Depends
+from fastapi.concurrency import run_in_threadpool
+
+from treadle_metadata import trigger_answers, trigger_events, trigger_logs, triggerers
+from treadle_webserver.retrying import RetriedRoute
+from treadle_webserver.routes.execution import speak_version
+from treadle_webserver.service import Service, ServiceOf
+from treadle_webserver.shapes.triggers import (
+    Beat,
+    BeatShape,
+    Happened,
+    HappenedShape,
+    Leaving,
+    TriggerQuestion,
+    TriggerShape,
+)
+
+router = APIRouter(
+    prefix="/execution/v1/triggerers",
+    tags=["Execution"],
+    route_class=RetriedRoute,
+    dependencies=[Depends(speak_version)],
+)
+
+
+@router.post("/beats")
+async def beat(body: Beat, service: ServiceOf) -> BeatShape:
+    """Renew a triggerer's lease, and give it what it is to run and to cancel; wait for that if there is nothing."""
+    seen = service.trigger_calls.count
+    answer = await run_in_threadpool(_beat, body, service)
+    if body.wait and not (answer["triggers"] or answer["cancelled"] or answer["excess"]):
+        await service.trigger_calls.wait(seen, body.wait)
+        process_id = None if body.process_id is None else body.process_id
+        known = body.model_copy(update={"process_id": process_id or answer["process_id"], "checks": False})
+        owned, answer = answer["owned"], await run_in_threadpool(_beat, known, service)
+        answer["owned"] = owned
+    return answer
+
+
+def _beat(body: Beat, service: Service) -> BeatShape:
+    now, one = service.now(), body.triggerer()
+    with service.database.begin() as connection:
+        known = triggerers.renew(connection, one, now=now, lease_seconds=service.settings.lease_seconds)
+        triggerers.take_from_dead(connection, now=now)
+        room, excess = triggerers.share_of(connection, one, known, now=now)
+        taken, files = triggerers.claim(connection, known, room if body.takes else 0, crypto=service.crypto)
+        cancelled = triggerers.cancelled(connection, known)
+        owned = triggerers.owned(connection, known) if body.checks else None
+    new = {row["id"] for row in taken}
+    return {
+        "process_id": str(known),
+        "token": service.triggerer_tokens.issue(now=now),
+        "triggers": [cast("TriggerShape", {"problem": None} | row) for row in taken],
+        "files": cast("dict[str, Any]", files),
+        "cancelled": [cast("Any", row) for row in cancelled if row["id"] not in new],
+        "excess": excess,
+        "owned": owned,
+    }
+
+
+@router.post("/events")
+def record(body: Happened, service: ServiceOf) -> HappenedShape:
+    """Record what happened to triggers in one transaction. Their lines come first: the log of a task has one writer."""
+    now = service.now()
+    if body.logs:
+        with service.database.begin() as connection:
+            lines = [(one.id, one.text) for one in body.logs]
+            trigger_logs.append(connection, body.process_id, lines, service.settings.path("logs_folder"))
+    events = [one.model_dump() for one in body.events]
+    with service.database.begin() as connection:
+        counted = trigger_events.record(connection, body.process_id, events, crypto=service.crypto, now=now)
+        triggerers.forget_cancelled(connection, body.process_id, body.cancelled)
+        triggerers.give_back(connection, body.process_id, body.given_back)
+    return {"counted": sorted(counted)}
+
+
+@router.post("/questions")
+def answer(body: TriggerQuestion, service: ServiceOf) -> dict[str, Any]:
+    """Answer a question of a trigger: connections, variables, the states of other tasks and runs."""
+    with service.database.begin() as connection:
+        return {"result": trigger_answers.answer(connection, body.op, body.args, crypto=service.crypto)}
+
+
+@router.post("/leavings")
+def leave(body: Leaving, service: ServiceOf) -> dict[str, Any]:
+    """Free the triggers of a triggerer that stops; none of them is cancelled."""
+    with service.database.begin() as connection:
+        triggerers.stop(connection, body.process_id, now=service.now())
+    return {}
