@@ -22,6 +22,7 @@ _OF_INSTANCES: Final = (
     "DELETE FROM task_attempt WHERE month = %(month)s AND task_instance_id = ANY(%(instances)s)",
     "DELETE FROM durable_step WHERE month = %(month)s AND task_instance_id = ANY(%(instances)s)",
     "DELETE FROM durable_blob WHERE month = %(month)s AND task_instance_id = ANY(%(instances)s)",
+    "DELETE FROM durable_failure WHERE month = %(month)s AND task_instance_id = ANY(%(instances)s)",
     "DELETE FROM durable_journal WHERE month = %(month)s AND task_instance_id = ANY(%(instances)s)",
     "DELETE FROM sensor_wait WHERE month = %(month)s AND task_instance_id = ANY(%(instances)s)",
     "DELETE FROM human_step WHERE month = %(month)s AND task_instance_id = ANY(%(instances)s)",
@@ -42,7 +43,7 @@ _OF_DAG: Final = (
     *(
         f"DELETE FROM {table} AS mine {_INSTANCE_OF_DAG}"
         " AND mine.task_instance_id = instance.id AND mine.month = instance.month"
-        for table in ("durable_step", "durable_blob", "durable_journal", "sensor_wait", "human_step")
+        for table in ("durable_step", "durable_blob", "durable_failure", "durable_journal", "sensor_wait", "human_step")
     ),
     "DELETE FROM task_instance AS instance USING dag_run AS run"
     " WHERE run.dag_id = %(dag_id)s AND instance.dag_run_id = run.id AND instance.month = run.month",

@@ -34,6 +34,7 @@ _OF_RUNS: Final = (
     f"DELETE FROM task_attempt WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",
     f"DELETE FROM durable_step WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",
     f"DELETE FROM durable_blob WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",
+    f"DELETE FROM durable_failure WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",
     f"DELETE FROM durable_journal WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",
     f"DELETE FROM sensor_wait WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",
     f"DELETE FROM human_step WHERE month = %(month)s AND task_instance_id IN ({_INSTANCES})",

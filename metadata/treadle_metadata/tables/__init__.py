@@ -30,7 +30,14 @@ from treadle_metadata.tables.catalog import (
     dag_warning,
     import_error,
 )
-from treadle_metadata.tables.durable import durable_blob, durable_journal, durable_step, work_item
+from treadle_metadata.tables.durable import (
+    commit_secret,
+    durable_blob,
+    durable_failure,
+    durable_journal,
+    durable_step,
+    work_item,
+)
 from treadle_metadata.tables.favorites import dag_favorite
 from treadle_metadata.tables.operations import audit_log, process, state_transition
 from treadle_metadata.tables.resources import connection, slot_pool, variable
@@ -48,6 +55,7 @@ PARTITIONED = (
     durable_journal,
     durable_step,
     durable_blob,
+    durable_failure,
     sensor_wait,
     human_step,
 )
@@ -66,6 +74,7 @@ __all__ = [
     "audit_log",
     "backfill",
     "callback",
+    "commit_secret",
     "connection",
     "dag",
     "dag_code",
@@ -80,6 +89,7 @@ __all__ = [
     "deadline",
     "deferral",
     "durable_blob",
+    "durable_failure",
     "durable_journal",
     "durable_step",
     "human_step",

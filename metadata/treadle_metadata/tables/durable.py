@@ -6,7 +6,21 @@ One that was discarded (its task was cleared) stays as evidence until its run is
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Date, Identity, Index, PrimaryKeyConstraint, Table, Text, Uuid, text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Date,
+    Float,
+    Identity,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    Uuid,
+    text,
+)
 
 from treadle_metadata.tables.base import metadata, moment
 
@@ -69,6 +83,31 @@ durable_blob = Table(
     PrimaryKeyConstraint("task_instance_id", "hash", "month"),
     postgresql_partition_by="RANGE (month)",
 )
+
+durable_failure = Table(
+    "durable_failure",
+    metadata,
+    Column("task_instance_id", BigInteger, nullable=False),
+    Column("journal_id", Uuid, nullable=False),
+    Column("month", Date, nullable=False),
+    Column("number", BigInteger, Identity(), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("inputs", Text, nullable=False),
+    # In which attempt, and which of its tries of the step failed, from 1 on.
+    Column("attempt_id", Uuid, nullable=False),
+    Column("try", Integer, nullable=False),
+    Column("error_type", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    # After how long it was tried again; empty where the failure stood.
+    Column("wait_seconds", Float),
+    moment("failed_at", required=True),
+    PrimaryKeyConstraint("task_instance_id", "journal_id", "number", "month"),
+    postgresql_partition_by="RANGE (month)",
+)
+"""Tries of steps that failed."""
+
+commit_secret = Table("commit_secret", metadata, Column("secret", Text, primary_key=True))
+"""One row: what the proofs are made of by which ``treadle_commit`` knows that an attempt calls for itself."""
 
 work_item = Table(
     "work_item",

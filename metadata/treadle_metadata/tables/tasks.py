@@ -134,6 +134,8 @@ task_attempt = Table(
     Column("rendered_fields", JSONB),
     # The text of the DAG file that it ran (dag_code): which code an attempt ran can be told for ever.
     Column("code_hash", Text),
+    # What the attempt came to, as JSON, committed with its own rows (treadle_commit) until its report is recorded.
+    Column("committed", Text),
     PrimaryKeyConstraint("attempt_id", "month"),
     Index("task_attempt_of_instance", "task_instance_id", "try_number"),
     postgresql_partition_by="RANGE (month)",
