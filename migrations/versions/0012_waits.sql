@@ -37,6 +37,8 @@ CREATE UNIQUE INDEX human_step_current ON human_step (task_instance_id, month) W
 CREATE INDEX human_step_open ON human_step (asked_at, task_instance_id)
     WHERE answered_at IS NULL AND withdrawn_at IS NULL;
 
+CREATE INDEX human_step_by_time ON human_step (asked_at, task_instance_id);
+
 -- Runs of these months may be under way; a scheduler makes those of the months to come.
 DO $$
 DECLARE

@@ -30,6 +30,9 @@ def list_(output: str | None) -> None:
     """List the pools with their use; -1 slots means without limit."""
     found = in_database(lambda connection: every(lambda page: questions.list_pools(connection, page)))
     show(Listing(_COLUMNS, found, titles={"name": "pool"}, optional=("description", "deferred")), output)
+    for pool in found:
+        if pool["warning"]:
+            say(f"Warning: {pool['warning']}.")
 
 
 @pools.command(examples=("treadle pools get default_pool -o json",))

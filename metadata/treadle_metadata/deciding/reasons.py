@@ -43,9 +43,13 @@ class Reason(StrEnum):
     RETRY_DELAY = "retry_delay"
     RESCHEDULED = "rescheduled"
     DEFERRED = "deferred"
+    ANSWER = "answer"
+    """It waits for a person to answer it."""
 
     PARALLELISM = "parallelism"
     POOL = "pool"
+    SENSORS = "sensors"
+    """Sensors that wait in mode poke hold all slots of its pool."""
     POOL_MISSING = "pool_missing"
     POOL_TOO_SMALL = "pool_too_small"
     DAG_CAP = "dag_cap"

@@ -17,7 +17,7 @@ from treadle import partition_documents as partitions
 from treadle.document import AssetCondition, loads
 from treadle_metadata import admission, planning
 from treadle_metadata.branches import named_in
-from treadle_metadata.deciding import why_assets, why_dag, why_run, why_task
+from treadle_metadata.deciding import why_assets, why_dag, why_run, why_task, why_waits
 from treadle_metadata.deciding.graph import Graph, compile_graph
 from treadle_metadata.deciding.past import open_before, watched_tasks
 from treadle_metadata.deciding.readiness import verdict
@@ -27,7 +27,7 @@ from treadle_metadata.deciding.why_dag import DagFacts
 from treadle_metadata.deciding.why_task import InstanceFacts
 from treadle_metadata.deciding.wording import names
 from treadle_metadata.errors import NotFoundError
-from treadle_metadata.queries import assets
+from treadle_metadata.queries import assets, waits
 from treadle_metadata.queries import why_facts as facts
 from treadle_metadata.queries.callbacks import failed_callback
 from treadle_metadata.queries.dags import DagFilter, matching_ids, no_such_dag
@@ -177,7 +177,8 @@ def _instance(
     one = facts.instance_facts(row, run["run_id"])
     settled = why_task.settled(one, _cause(connection, run, row, one))
     if settled is not None:
-        return settled
+        wait = waits.sensor_of(connection, row) if settled.reason is Reason.RUNNING else None
+        return settled if wait is None else why_waits.poking(settled, wait)
     if run["state"] == RunState.QUEUED:
         return _queued_run(connection, dag, run, now, settings)
     if run["state"] != RunState.RUNNING:
@@ -227,9 +228,18 @@ def _by_state(
         case TaskState.QUEUED:
             return _queued(connection, row, one, now, settings)
         case TaskState.UP_FOR_RETRY | TaskState.UP_FOR_RESCHEDULE:
-            return why_task.to_retry(one, _error(facts.attempt_facts(connection, row)), now)
+            return _to_retry(connection, row, one, now)
         case _:
             return why_task.deferred(one)
+
+
+def _to_retry(connection: Connection, row: Row, one: InstanceFacts, now: datetime) -> Explanation:
+    question = waits.question_of(connection, row)
+    if question is not None and one.state == TaskState.UP_FOR_RESCHEDULE:
+        return why_waits.asking(one, question, now)
+    found = why_task.to_retry(one, _error(facts.attempt_facts(connection, row)), now)
+    wait = waits.sensor_of(connection, row) if found.reason is Reason.RESCHEDULED else None
+    return found if wait is None else why_waits.looking_again(found, wait)
 
 
 def _not_advanced(connection: Connection, run: Row) -> Explanation | None:
@@ -265,8 +275,9 @@ def _scheduled(connection: Connection, row: Row, one: InstanceFacts, now: dateti
     admission.add_engaged(connection, load, {me.dag_id, *(one.candidate.dag_id for one in others)})
     refused, first = why_task.held_back(me, others, load, limits)
     if refused is not None:
-        held, total = facts.holders(connection, me, refused.reason, settings)
-        return why_task.at_limit(one, me, refused, held, total, first)
+        held, total, all_wait = facts.holders(connection, me, refused.reason, settings)
+        found = why_task.at_limit(one, me, refused, held, total, first)
+        return why_waits.held_by_sensors(found) if all_wait and found.reason is Reason.POOL else found
     return why_task.admissible(one) if first is None else why_task.behind(one, first, mine.weight)
 
 

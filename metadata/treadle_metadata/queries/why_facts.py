@@ -294,8 +294,11 @@ def _waiting(row: Row, settings: Settings) -> Waiting:
     return Waiting(candidate, row["run_id"], row["map_index"], row["priority_weight"])
 
 
-def holders(connection: Connection, me: Candidate, reason: Reason, settings: Settings) -> tuple[list[Holder], int]:
-    """Return the first active instances that hold what ``reason`` names, and how many there are."""
+def holders(
+    connection: Connection, me: Candidate, reason: Reason, settings: Settings
+) -> tuple[list[Holder], int, bool]:
+    """Return the first active instances that hold what ``reason`` names, how many there are, and whether all of them
+    are sensors that wait in their slots."""
     wanted = {
         "pool": me.pool if reason is Reason.POOL else None,
         "executor": me.executor if reason is Reason.EXECUTOR_FULL else None,
@@ -308,10 +311,13 @@ def holders(connection: Connection, me: Candidate, reason: Reason, settings: Set
         connection,
         """
         SELECT instance.dag_id, run.run_id, instance.task_id, instance.map_index, instance.state, instance.pool_slots,
-               instance.total
+               instance.total, instance.all_wait
         FROM (
-            SELECT active.*, count(*) OVER () AS total
+            SELECT active.*, count(*) OVER () AS total,
+                   bool_and(active.state = 'running' AND wait.attempt_id IS NOT NULL) OVER () AS all_wait
             FROM task_instance AS active LEFT JOIN slot_pool ON slot_pool.name = active.pool
+                 LEFT JOIN sensor_wait AS wait ON wait.task_instance_id = active.id AND wait.month = active.month
+                      AND wait.attempt_id = active.attempt_id AND wait.mode = 'poke'
             WHERE active.state IN ('queued', 'running', 'restarting', 'deferred')
               AND (active.state <> 'deferred' OR slot_pool.include_deferred)
               AND (%(pool)s::text IS NULL OR active.pool = %(pool)s)
@@ -324,7 +330,7 @@ def holders(connection: Connection, me: Candidate, reason: Reason, settings: Set
         """,
         wanted,
     )
-    return [Holder(*row[:6]) for row in found], found[0][6] if found else 0
+    return [Holder(*row[:6]) for row in found], found[0][6] if found else 0, bool(found) and found[0][7]
 
 
 def attempt_facts(connection: Connection, row: Row) -> Row:

@@ -82,5 +82,6 @@ human_step = Table(
         "task_instance_id",
         postgresql_where=text("answered_at IS NULL AND withdrawn_at IS NULL"),
     ),
+    Index("human_step_by_time", "asked_at", "task_instance_id"),
     postgresql_partition_by="RANGE (month)",
 )
