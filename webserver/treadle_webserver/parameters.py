@@ -5,10 +5,11 @@ Every id has a pattern and a length, so that a bad one ends as 404 or 422 before
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Final, Literal
 
 from fastapi import Path, Query
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from treadle_metadata.queries.conditions import Between
@@ -21,6 +22,19 @@ ALL: Final = "~"
 _INT: Final = 2**31 - 1
 _BIGINT: Final = 2**63 - 1
 
+_BARE_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def start_of_day(value: object) -> object:
+    """Return a bare date as its first instant in UTC, anything else as it is."""
+    return f"{value}T00:00:00Z" if isinstance(value, str) and _BARE_DATE.fullmatch(value) else value
+
+
+def end_of_day(value: object) -> object:
+    """Return a bare date as its last instant in UTC, anything else as it is."""
+    return f"{value}T23:59:59.999999Z" if isinstance(value, str) and _BARE_DATE.fullmatch(value) else value
+
+
 DagId = Annotated[str, Path(max_length=250, pattern=r"^(~|[\w.-]+)$")]
 RunId = Annotated[str, Path(max_length=250, pattern=r"^[A-Za-z0-9_.~:+-]+$")]
 TaskId = Annotated[str, Path(max_length=500, pattern=r"^(~|[\w.-]+)$")]
@@ -31,7 +45,11 @@ RowId = Annotated[int, Path(ge=0, le=_BIGINT)]
 Name = Annotated[str, Path(min_length=1, max_length=512)]
 
 MapIndexQuery = Annotated[int, Query(ge=-1, le=_INT)]
-Moment = AwareDatetime | None
+Moment = Annotated[AwareDatetime | None, BeforeValidator(start_of_day)]
+"""An instant; a bare date is its first one, in UTC."""
+EndOfDay = Annotated[AwareDatetime | None, BeforeValidator(end_of_day)]
+"""An instant; a bare date is its last one, in UTC: ``lte=2026-03-31`` includes what happens later that day."""
+Seconds = Annotated[float, Field(ge=0, le=1e12)] | None
 Text = Annotated[str, Field(max_length=512)] | None
 Texts = Annotated[list[Annotated[str, Field(max_length=512)]], Field(max_length=500)]
 Numbers = Annotated[list[Annotated[int, Field(ge=-1, le=_INT)]], Field(max_length=500)]
@@ -72,29 +90,56 @@ class CursorQuery(PageQuery):
         return PageRequest(limit=limit, offset=self.offset, cursor=self.cursor, order_by=tuple(self.order_by))
 
 
-class RunDatesQuery(CursorQuery):
-    """Ranges of the dates that runs and task instances have."""
+class Ranges(BaseModel):
+    """Ranges of what runs and task instances have. A bare date as an end that is included is all of that day."""
 
     run_after_gte: Moment = None
-    run_after_gt: Moment = None
-    run_after_lte: Moment = None
+    run_after_gt: EndOfDay = None
+    run_after_lte: EndOfDay = None
     run_after_lt: Moment = None
     logical_date_gte: Moment = None
-    logical_date_gt: Moment = None
-    logical_date_lte: Moment = None
+    logical_date_gt: EndOfDay = None
+    logical_date_lte: EndOfDay = None
     logical_date_lt: Moment = None
     start_date_gte: Moment = None
-    start_date_gt: Moment = None
-    start_date_lte: Moment = None
+    start_date_gt: EndOfDay = None
+    start_date_lte: EndOfDay = None
     start_date_lt: Moment = None
     end_date_gte: Moment = None
-    end_date_gt: Moment = None
-    end_date_lte: Moment = None
+    end_date_gt: EndOfDay = None
+    end_date_lte: EndOfDay = None
     end_date_lt: Moment = None
+    duration_gte: Seconds = None
+    duration_gt: Seconds = None
+    duration_lte: Seconds = None
+    duration_lt: Seconds = None
 
     def between(self, name: str) -> Between:
-        """Return the limits of the date ``name``."""
-        return Between(**{suffix: getattr(self, f"{name}_{suffix}") for suffix in ("gte", "gt", "lte", "lt")})
+        """Return the limits of ``name``; those that this list does not have are open."""
+        return Between(**{suffix: getattr(self, f"{name}_{suffix}", None) for suffix in ("gte", "gt", "lte", "lt")})
+
+
+class RunDatesQuery(Ranges, CursorQuery):
+    """Which page of a list of runs or task instances, within ranges."""
+
+    updated_at_gte: Moment = None
+    updated_at_gt: EndOfDay = None
+    updated_at_lte: EndOfDay = None
+    updated_at_lt: Moment = None
+
+
+class BatchBody(Ranges, StrictBody):
+    """Which page of a list that is asked for with a body, since many ids do not fit into an address."""
+
+    page_limit: int = Field(100, ge=0)
+    page_offset: int = Field(0, ge=0, le=_BIGINT)
+    order_by: Annotated[str, Field(max_length=512)] | None = None
+
+    @property
+    def page(self) -> PageRequest:
+        """The page, its size clamped."""
+        order = () if self.order_by is None else (self.order_by,)
+        return PageRequest(limit=min(self.page_limit, LARGEST_PAGE), offset=self.page_offset, order_by=order)
 
 
 def one_or_all(name: str) -> str | None:

@@ -6,6 +6,7 @@ which must first be members of their enum: a literal state lets the planner use 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,12 +22,12 @@ _COMPARISONS: Final[dict[str, LiteralString]] = {"gte": ">=", "gt": ">", "lte": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Between:
-    """Limits of an instant; a limit that is None does not limit."""
+    """Limits of an instant or a number; a limit that is None does not limit."""
 
-    gte: datetime | None = None
-    gt: datetime | None = None
-    lte: datetime | None = None
-    lt: datetime | None = None
+    gte: datetime | float | None = None
+    gt: datetime | float | None = None
+    lte: datetime | float | None = None
+    lt: datetime | float | None = None
 
 
 ANYTIME: Final = Between()
@@ -92,10 +93,27 @@ class Conditions:
             self.parts.append(f"starts_with({column}, %({name})s)")
             self.parameters[name] = prefix
 
+    def contains(self, column: LiteralString, name: str, text: str | None) -> None:
+        """Require that the JSON ``column`` contains ``text``: as JSON if it is a JSON object, else as plain text."""
+        if not text:
+            return
+        if _is_object(text):
+            self.parts.append(f"{column} @> %({name})s::jsonb")
+        else:
+            self.parts.append(f"strpos(lower({column}::text), lower(%({name})s)) > 0")
+        self.parameters[name] = text
+
     @property
     def where(self) -> LiteralString:
         """The WHERE clause, or nothing."""
         return "WHERE " + " AND ".join(self.parts) if self.parts else ""
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _state(kind: type[E], name: str) -> E:

@@ -14,7 +14,9 @@ from treadle_metadata.statements import rows, tuples
 _SELECT: Final[LiteralString] = (
     "connection.conn_id, connection.conn_type, connection.description, connection.host, connection.schema,"
     " connection.login, connection.port, connection.password IS NOT NULL AS has_password,"
-    " connection.extra IS NOT NULL AS has_extra"
+    " connection.extra IS NOT NULL AS has_extra,"
+    # Of the encrypted texts: another one after each edit, and of no use to whoever wants to know the secret.
+    " md5(concat(connection.password, ' ', connection.extra)) AS secrets_mark"
 )
 
 _SORTS: Final = {

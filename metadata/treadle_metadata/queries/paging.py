@@ -9,14 +9,14 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
-from treadle_metadata.errors import InvalidRequestError, shown
+from treadle_metadata.errors import InvalidOrderError, InvalidRequestError, shown
 from treadle_metadata.queries.conditions import Conditions
 from treadle_metadata.statements import rows, tuples
 
@@ -34,10 +34,14 @@ NOT_YET: Final[LiteralString] = "'9999-12-31 00:00+00'::timestamptz"
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """A sortable expression (never NULL) and its SQL type, which casts the values of a cursor."""
+    """A sortable expression (never NULL) and its SQL type, which casts the values of a cursor.
+
+    ``column`` is what has the index and sorts the same way (NULL last, as PostgreSQL has it), where ``sql`` is not it.
+    """
 
     sql: LiteralString
     type: LiteralString
+    column: LiteralString = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +76,7 @@ class _Order:
 
     def clause(self, *, backwards: bool) -> LiteralString:
         parts = [
-            f"{key.sql} {'DESC' if descending != backwards else 'ASC'}"
+            f"{key.column or key.sql} {'DESC' if descending != backwards else 'ASC'}"
             for key, descending in zip(self.keys, self.descending, strict=True)
         ]
         return "ORDER BY " + ", ".join(parts)
@@ -88,14 +92,21 @@ def fetch_page(
     default: Sequence[str],
     unique: Sequence[str],
     request: PageRequest,
+    indexed: Collection[str] | None = None,
 ) -> Page:
     """Read the page that ``request`` names.
 
-    ``default`` is the order when none is asked for; ``unique`` are the keys that, appended, make any order total.
+    ``default`` is the order when none is asked for; ``unique`` are the keys that, appended, make any order total;
+    ``indexed`` are the keys that may be asked for, None: all of them.
 
     Raises:
-        InvalidRequestError: an unknown sort key, a cursor that this list did not make, or an offset that is too large.
+        InvalidOrderError: a sort key that is not known, or that no index carries.
+        InvalidRequestError: a cursor that this list did not make, or an offset that is too large.
     """
+    known = sorts if indexed is None else indexed
+    for one in request.order_by:
+        if one.removeprefix("-") not in known:
+            raise InvalidOrderError(one.removeprefix("-"), known)
     order = _order(sorts, request.order_by or tuple(default), unique)
     if request.cursor is None:
         return _by_offset(connection, select, source, conditions, order, request)
@@ -110,8 +121,6 @@ def _order(sorts: Mapping[str, SortKey], order_by: Sequence[str], unique: Sequen
     wanted += [f"-{name}" if last_down else name for name in unique if name not in named]
     for one in wanted:
         name = one.removeprefix("-")
-        if name not in sorts:
-            raise InvalidRequestError(f"cannot order by {shown(name)}; expected one of {', '.join(sorted(sorts))}")
         keys.append(sorts[name])
         directions.append(one.startswith("-"))
     return _Order(tuple(wanted), tuple(keys), tuple(directions))

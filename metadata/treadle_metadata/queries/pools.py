@@ -7,9 +7,11 @@ from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
+from treadle_metadata.deciding.why_waits import stuck_pool
 from treadle_metadata.errors import NotFoundError
 from treadle_metadata.queries.conditions import Conditions
 from treadle_metadata.queries.paging import Page, PageRequest, SortKey, fetch_page
+from treadle_metadata.queries.waits import pools_of_sensors
 from treadle_metadata.statements import rows, tuples
 
 _SORTS: Final = {
@@ -19,19 +21,18 @@ _SORTS: Final = {
 }
 
 # The states of the two partial indexes of unfinished instances, so that finished rows are never touched.
-_USE: Final[LiteralString] = """
-    SELECT pool, state, sum(pool_slots) FROM task_instance
-    WHERE state IN ('queued', 'running', 'restarting', 'deferred') GROUP BY pool, state
-    UNION ALL
-    SELECT pool, state, sum(pool_slots) FROM task_instance WHERE state = 'scheduled' GROUP BY pool, state
-"""
+# A view, since a pool is as full as it is, whoever asks and whatever they may see of its users.
+_USE: Final[LiteralString] = "SELECT pool, state, slots FROM treadle_scope.slot_use"
 
 
-def list_pools(connection: Connection, page: PageRequest, *, pattern: str | None = None) -> Page:
+def list_pools(
+    connection: Connection, page: PageRequest, *, pattern: str | None = None, prefix: str | None = None
+) -> Page:
     """Return a page of pools by name, each with ``running``, ``queued``, ``scheduled``, ``deferred``, ``occupied`` and
     ``open`` slots (``open`` is None where the pool has no limit)."""
     conditions = Conditions()
     conditions.pattern("slot_pool.name", "pattern", pattern)
+    conditions.prefix("slot_pool.name", "prefix", prefix)
     found = fetch_page(
         connection,
         select="slot_pool.*",
@@ -61,6 +62,7 @@ def get_pool(connection: Connection, name: str) -> dict[str, Any]:
 
 
 def _add_use(connection: Connection, pools: Sequence[dict[str, Any]]) -> None:
+    sensors = pools_of_sensors(connection)
     use: dict[tuple[str, str], int] = {(pool, state): int(slots) for pool, state, slots in tuples(connection, _USE)}
     for pool in pools:
         taken = {state: use.get((pool["name"], state), 0) for state in ("queued", "scheduled", "deferred")}
@@ -68,3 +70,6 @@ def _add_use(connection: Connection, pools: Sequence[dict[str, Any]]) -> None:
         occupied = taken["running"] + taken["queued"] + (taken["deferred"] if pool["include_deferred"] else 0)
         limit = pool["slots"]
         pool.update(taken | {"occupied": occupied, "open": None if limit == -1 else limit - occupied})
+        waiting = sensors.get(pool["name"])
+        pool["sensors"] = 0 if waiting is None else waiting.slots
+        pool["warning"] = stuck_pool(pool["name"], None if limit == -1 else limit, occupied, waiting)

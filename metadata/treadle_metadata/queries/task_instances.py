@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
-from treadle_metadata.errors import ConflictError, NotFoundError
+from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError
 from treadle_metadata.queries.conditions import ANYTIME, Between, Conditions
+from treadle_metadata.queries.groups import tasks_of_group
 from treadle_metadata.queries.paging import NOT_YET, Page, PageRequest, SortKey, fetch_page
 from treadle_metadata.queries.runs import get_run
 from treadle_metadata.statements import rows
@@ -26,6 +27,11 @@ _SOURCE: Final[LiteralString] = (
     " JOIN dag ON dag.dag_id = run.dag_id JOIN dag_version AS version ON version.id = run.version_id"
 )
 
+_DURATION: Final[LiteralString] = "extract(epoch FROM instance.ended_at - instance.started_at)"
+_CHANGED: Final[LiteralString] = (
+    "greatest(instance.scheduled_at, instance.queued_at, instance.started_at, instance.ended_at)"
+)
+
 _SORTS: Final = {
     "id": SortKey("instance.id", "bigint"),
     "task_id": SortKey("instance.task_id", "text"),
@@ -37,7 +43,11 @@ _SORTS: Final = {
     "run_after": SortKey("run.run_after", "timestamptz"),
     "logical_date": SortKey(f"coalesce(run.logical_date, {NOT_YET})", "timestamptz"),
     "run": SortKey("run.id", "bigint"),
+    "duration": SortKey(f"coalesce({_DURATION}, -1)", "numeric"),
 }
+
+# What may be asked for over many runs: their index. The instances of one run are sorted by anything.
+_INDEXED: Final = ("run_after",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +56,11 @@ class InstanceFilter:
 
     dag_id: str | None = None
     run_id: str | None = None
+    dag_ids: Sequence[str] = ()
+    run_ids: Sequence[str] = ()
     task_ids: Sequence[str] = ()
+    group_id: str | None = None
+    """Of a task group of the run's version, or of the DAG's newest one; needs ``dag_id``."""
     map_indexes: Sequence[int] = ()
     states: Sequence[str] = ()
     pools: Sequence[str] = ()
@@ -54,13 +68,31 @@ class InstanceFilter:
     executors: Sequence[str] = ()
     operators: Sequence[str] = ()
     try_numbers: Sequence[int] = ()
-    task_id_pattern: str | None = None
-    run_id_pattern: str | None = None
-    dag_id_pattern: str | None = None
+    version_numbers: Sequence[int] = ()
+    patterns: Mapping[str, str | None] = field(default_factory=dict)
+    """Parts of texts, by a name of ``MATCHED``."""
+    prefixes: Mapping[str, str | None] = field(default_factory=dict)
+    """Beginnings of texts, by the same names."""
     run_after: Between = ANYTIME
     logical_date: Between = ANYTIME
     started: Between = ANYTIME
     ended: Between = ANYTIME
+    changed: Between = ANYTIME
+    """When the instance was last scheduled, queued, started or ended."""
+    duration: Between = ANYTIME
+    """In seconds, of instances that have ended."""
+
+
+MATCHED: Final[Mapping[str, LiteralString]] = {
+    "task_display_name": "instance.task_id",
+    "run_id": "run.run_id",
+    "dag_id": "run.dag_id",
+    "pool_name": "instance.pool",
+    "queue_name": "instance.queue",
+    "operator_name": "instance.operator",
+    "rendered_map_index": "coalesce(instance.rendered_map_index, instance.map_index::text)",
+}
+"""The texts that a filter can ask for a part or a beginning of."""
 
 
 def list_instances(connection: Connection, wanted: InstanceFilter, page: PageRequest) -> Page:
@@ -77,8 +109,15 @@ def list_instances(connection: Connection, wanted: InstanceFilter, page: PageReq
         conditions.add("instance.dag_run_id = %(dag_run_id)s")
         conditions.add("instance.month = %(month)s", month=run["month"])
     else:
+        run = None
         conditions.equals("run.dag_id", "dag_id", wanted.dag_id)
         conditions.equals("run.run_id", "run_id", wanted.run_id)
+    if wanted.group_id is not None:
+        if wanted.dag_id is None:
+            raise InvalidRequestError("task_group_id needs a DAG: groups of several DAGs have nothing in common")
+        version = None if run is None else run["version_number"]
+        tasks = tasks_of_group(connection, wanted.dag_id, wanted.group_id, version)
+        conditions.add("instance.task_id = ANY(%(tasks_of_group)s)", tasks_of_group=tasks)
     _narrow(conditions, wanted)
     return fetch_page(
         connection,
@@ -89,6 +128,7 @@ def list_instances(connection: Connection, wanted: InstanceFilter, page: PageReq
         default=("task_id", "map_index") if one_run else ("-run_after", "-run"),
         unique=("id",),
         request=page,
+        indexed=None if one_run else _INDEXED,
     )
 
 
@@ -101,13 +141,18 @@ def _narrow(conditions: Conditions, wanted: InstanceFilter) -> None:
     conditions.any_of("instance.executor", "executors", wanted.executors)
     conditions.any_of("instance.operator", "operators", wanted.operators)
     conditions.any_of("instance.try_number", "try_numbers", wanted.try_numbers)
-    conditions.pattern("instance.task_id", "task_id_pattern", wanted.task_id_pattern)
-    conditions.pattern("run.run_id", "run_id_pattern", wanted.run_id_pattern)
-    conditions.pattern("run.dag_id", "dag_id_pattern", wanted.dag_id_pattern)
+    conditions.any_of("run.dag_id", "dag_ids", wanted.dag_ids)
+    conditions.any_of("run.run_id", "run_ids", wanted.run_ids)
+    conditions.any_of("version.number", "version_numbers", wanted.version_numbers)
+    for name, column in MATCHED.items():
+        conditions.pattern(column, f"{name}_pattern", wanted.patterns.get(name))
+        conditions.prefix(column, f"{name}_prefix", wanted.prefixes.get(name))
     conditions.between("run.run_after", "run_after", wanted.run_after)
     conditions.between("run.logical_date", "logical_date", wanted.logical_date)
     conditions.between("instance.started_at", "started", wanted.started)
     conditions.between("instance.ended_at", "ended", wanted.ended)
+    conditions.between(_CHANGED, "changed", wanted.changed)
+    conditions.between(_DURATION, "duration", wanted.duration)
 
 
 def get_instance(connection: Connection, dag_id: str, run_id: str, task_id: str, map_index: int = -1) -> dict[str, Any]:

@@ -24,82 +24,99 @@ _CONN_ID: Final = re.compile(r"[\w#!()\-.:/\\]{1,250}", re.ASCII)
 _CONN_TYPE: Final = re.compile(r"[\w.-]{1,100}", re.ASCII)
 
 _VALUES: Final = """
-    (conn_id, conn_type, description, host, schema, login, password, port, extra)
-    VALUES (%(conn_id)s, %(conn_type)s, %(description)s, %(host)s, %(schema)s, %(login)s, %(password)s, %(port)s,
+    (team, conn_id, conn_type, description, host, schema, login, password, port, extra)
+    VALUES (%(team)s, %(conn_id)s, %(conn_type)s, %(description)s, %(host)s, %(schema)s, %(login)s, %(password)s, %(port)s,
             %(extra)s)
 """
 
-_INSERT: Final = f"INSERT INTO connection {_VALUES} ON CONFLICT (conn_id) DO NOTHING"
+_INSERT: Final = f"INSERT INTO connection {_VALUES} ON CONFLICT (team, conn_id) DO NOTHING"
 
 _SET: Final = f"""
     INSERT INTO connection {_VALUES}
-    ON CONFLICT (conn_id) DO UPDATE
+    ON CONFLICT (team, conn_id) DO UPDATE
     SET conn_type = excluded.conn_type, description = excluded.description, host = excluded.host,
         schema = excluded.schema, login = excluded.login, password = excluded.password, port = excluded.port,
         extra = excluded.extra
 """
 
 
-def find_connection(connection: Connection, conn_id: str, *, crypto: Crypto) -> dict[str, Any] | None:
-    """Return all fields of a connection, decrypted, or None if there is none. For tasks and exports only."""
-    found = rows(connection, "SELECT * FROM connection WHERE conn_id = %(conn_id)s", {"conn_id": conn_id})
+def find_connection(connection: Connection, conn_id: str, *, crypto: Crypto, team: str = "") -> dict[str, Any] | None:
+    """Return all fields of a connection as a task of ``team`` finds it: its own before everybody's, else None.
+
+    Decrypted: for tasks and exports only.
+    """
+    sql = """
+        SELECT * FROM connection WHERE conn_id = %(conn_id)s AND team IN ('', %(team)s) ORDER BY team DESC LIMIT 1
+    """
+    found = rows(connection, sql, {"conn_id": conn_id, "team": team})
     return _decrypted(dict(found[0]), crypto) if found else None
 
 
-def create_connection(connection: Connection, conn_id: str, fields: Mapping[str, Any], *, crypto: Crypto) -> None:
-    """Create a connection; ``fields`` are named as in ``FIELDS``, all but ``conn_type`` optional.
+def create_connection(
+    connection: Connection, conn_id: str, fields: Mapping[str, Any], *, crypto: Crypto, team: str = ""
+) -> None:
+    """Create a connection of ``team``; ``fields`` are named as in ``FIELDS``, all but ``conn_type`` optional.
 
     Raises:
         ConflictError: there is one with that id.
         InvalidRequestError: a field is unknown or has an unusable value.
     """
-    if execute(connection, _INSERT, _checked(conn_id, fields, crypto)) == 0:
+    if execute(connection, _INSERT, _checked(conn_id, fields, crypto) | {"team": team}) == 0:
         raise ConflictError(f"connection {shown(conn_id)} exists already")
 
 
-def set_connection(connection: Connection, conn_id: str, fields: Mapping[str, Any], *, crypto: Crypto) -> None:
-    """Create a connection, or replace all fields of the one with that id.
+def set_connection(
+    connection: Connection, conn_id: str, fields: Mapping[str, Any], *, crypto: Crypto, team: str = ""
+) -> None:
+    """Create a connection of ``team``, or replace all fields of the one with that id.
 
     Raises:
         InvalidRequestError: a field is unknown or has an unusable value.
     """
-    execute(connection, _SET, _checked(conn_id, fields, crypto))
+    execute(connection, _SET, _checked(conn_id, fields, crypto) | {"team": team})
 
 
-def update_connection(connection: Connection, conn_id: str, fields: Mapping[str, Any], *, crypto: Crypto) -> None:
+def update_connection(
+    connection: Connection, conn_id: str, fields: Mapping[str, Any], *, crypto: Crypto, team: str = ""
+) -> None:
     """Change the given fields of a connection and leave the others, so that nobody needs to read a password to keep it.
 
     Raises:
         NotFoundError: there is none with that id.
         InvalidRequestError: a field is unknown or has an unusable value.
     """
-    found = rows(connection, "SELECT * FROM connection WHERE conn_id = %(conn_id)s FOR UPDATE", {"conn_id": conn_id})
+    sql = "SELECT * FROM connection WHERE conn_id = %(conn_id)s AND team = %(team)s FOR UPDATE"
+    found = rows(connection, sql, {"conn_id": conn_id, "team": team})
     if not found:
         raise _no_such_connection(connection, conn_id)
-    set_connection(connection, conn_id, _decrypted(dict(found[0]), crypto, with_id=False) | dict(fields), crypto=crypto)
+    whole = _decrypted(dict(found[0]), crypto, with_id=False) | dict(fields)
+    set_connection(connection, conn_id, whole, crypto=crypto, team=team)
 
 
-def delete_connection(connection: Connection, conn_id: str) -> None:
-    """Delete a connection.
+def delete_connection(connection: Connection, conn_id: str, *, team: str = "") -> None:
+    """Delete a connection of ``team``.
 
     Raises:
         NotFoundError: there is none with that id.
     """
-    if execute(connection, "DELETE FROM connection WHERE conn_id = %(conn_id)s", {"conn_id": conn_id}) == 0:
+    sql = "DELETE FROM connection WHERE conn_id = %(conn_id)s AND team = %(team)s"
+    if execute(connection, sql, {"conn_id": conn_id, "team": team}) == 0:
         raise _no_such_connection(connection, conn_id)
 
 
-def export_connections(connection: Connection, *, crypto: Crypto) -> dict[str, dict[str, Any]]:
-    """Return all connections with their secrets, as ``{conn_id: {field: value}}`` without empty fields."""
+def export_connections(connection: Connection, *, crypto: Crypto, team: str = "") -> dict[str, dict[str, Any]]:
+    """Return the connections of ``team`` with their secrets, as ``{conn_id: {field: value}}`` without empty fields."""
     exported = {}
-    for row in rows(connection, "SELECT * FROM connection ORDER BY conn_id"):
+    for row in rows(connection, "SELECT * FROM connection WHERE team = %(team)s ORDER BY conn_id", {"team": team}):
         content = _decrypted(dict(row), crypto, with_id=False)
         exported[row["conn_id"]] = {name: value for name, value in content.items() if value is not None}
     return exported
 
 
-def import_connections(connection: Connection, content: Mapping[str, Any], *, crypto: Crypto) -> list[str]:
-    """Create or replace the connections of an export; return their ids. An entry may also be a URI.
+def import_connections(
+    connection: Connection, content: Mapping[str, Any], *, crypto: Crypto, team: str = ""
+) -> list[str]:
+    """Create or replace ``team``'s connections from an export; return their ids. An entry may also be a URI.
 
     Raises:
         InvalidRequestError: an entry or a field of one cannot be used.
@@ -108,7 +125,7 @@ def import_connections(connection: Connection, content: Mapping[str, Any], *, cr
         fields = fields_of_uri(one) if isinstance(one, str) else one
         if not isinstance(fields, Mapping):
             raise InvalidRequestError(f"connection {shown(conn_id)} of the import: expected an object or a URI")
-        set_connection(connection, conn_id, fields, crypto=crypto)
+        set_connection(connection, conn_id, fields, crypto=crypto, team=team)
     return list(content)
 
 
@@ -138,7 +155,12 @@ def fields_of_uri(uri: str) -> dict[str, Any]:
     }
 
 
-def _checked(conn_id: str, fields: Mapping[str, Any], crypto: Crypto) -> dict[str, Any]:
+def fields_of(conn_id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all fields of a connection that is not stored, as they would be stored, but for the encryption.
+
+    Raises:
+        InvalidRequestError: the id or a field cannot be used.
+    """
     if not _CONN_ID.fullmatch(conn_id) or ".." in conn_id:
         raise InvalidRequestError(
             f"connection id {shown(conn_id)} cannot be used: expected 1 to 250 letters, digits or _ # ! ( ) - . : / \\ "
@@ -152,6 +174,11 @@ def _checked(conn_id: str, fields: Mapping[str, Any], crypto: Crypto) -> dict[st
     if isinstance(values["extra"], Mapping):
         values["extra"] = json.dumps(values["extra"])
     _check_values(conn_id, values)
+    return values
+
+
+def _checked(conn_id: str, fields: Mapping[str, Any], crypto: Crypto) -> dict[str, Any]:
+    values = fields_of(conn_id, fields)
     for name in _ENCRYPTED:
         values[name] = None if values[name] is None else crypto.encrypt(values[name])
     return values

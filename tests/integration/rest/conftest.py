@@ -12,6 +12,7 @@ from airflow_client.client import ApiClient, Configuration
 from tests.integration.web.conftest import add_account
 from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.served import served
+from tests.support.web import session_of
 
 from treadle.document import DagDocument, ParamDocument, ScheduleDocument, TaskDocument
 from treadle_metadata.accounts import Role
@@ -19,7 +20,6 @@ from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 from treadle_webserver.app import create_app
-from treadle_webserver.tokens import Claim
 from treadle_worker.protocol import Workload
 
 Api = TypeVar("Api")
@@ -69,7 +69,7 @@ def service(settings: Settings, database: Database, clock: ManualClock) -> Itera
     install_bakery(scheduler)
     username = add_account(database, Role.ADMIN, clock)
     app = create_app(settings, database, clock=clock)
-    token = app.state.service.tokens.issue(Claim(username, 0), now=clock.now())
+    token = session_of(database, username, clock)
     with served(app) as url:
         yield Service(url, token, scheduler)
 

@@ -70,7 +70,15 @@ def test_one_dag_has_airflows_fields(admin: Client, weather: str) -> None:
 def test_an_unknown_dag_is_named_with_the_nearest_one(admin: Client, weather: str) -> None:
     answer = admin.get("/api/v2/dags/wether")
     assert answer.status_code == 404
-    assert answer.json() == {"detail": "DAG 'wether' was not found; did you mean 'weather'?"}
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json() == {
+        "type": "about:blank",
+        "title": "Not Found",
+        "status": 404,
+        "detail": "DAG 'wether' was not found; did you mean 'weather'?",
+        "what": "DAG",
+        "which": "wether",
+    }
 
 
 def test_tasks_come_with_their_neighbours(admin: Client, weather: str) -> None:

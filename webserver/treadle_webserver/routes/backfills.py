@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from treadle_metadata import audit, backfills
 from treadle_metadata.queries import backfills as queries
 from treadle_webserver.authorize import Actor, ActorOf
-from treadle_webserver.parameters import PageQuery, RowId, StrictBody, Text, totals
+from treadle_webserver.parameters import PageQuery, RowId, StrictBody, Text, end_of_day, start_of_day, totals
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.operations import BackfillProgressShape, progress_shape
@@ -23,15 +23,9 @@ from treadle_webserver.shapes.times import utc
 
 router = APIRouter(prefix="/api", tags=["Backfill"], route_class=RetriedRoute)
 
-_DATE_LENGTH = len("2025-03-01")
-
-
-def _midnight(value: object) -> object:
-    # The specification's example (section 12) gives bare dates; they mean midnight in UTC.
-    return f"{value}T00:00:00Z" if isinstance(value, str) and len(value) == _DATE_LENGTH else value
-
-
-Date = Annotated[AwareDatetime, BeforeValidator(_midnight)]
+# The specification's example (section 12) gives bare dates, both included.
+FirstDate = Annotated[AwareDatetime, BeforeValidator(start_of_day)]
+LastDate = Annotated[AwareDatetime, BeforeValidator(end_of_day)]
 
 
 class BackfillQuery(PageQuery):
@@ -45,8 +39,8 @@ class BackfillBody(StrictBody):
     """A backfill to make."""
 
     dag_id: str = Field(max_length=250)
-    from_date: Date
-    to_date: Date
+    from_date: FirstDate
+    to_date: LastDate
     run_backwards: bool = False
     dag_run_conf: dict[str, Any] | None = None
     reprocess_behavior: Literal["none", "failed", "completed"] = "none"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, Protocol
 
 from fastapi import APIRouter
 from pydantic import AwareDatetime, Field
@@ -58,6 +58,7 @@ class ClearRunBody(StrictBody):
 
     dry_run: bool = True
     only_failed: bool = False
+    only_new: Literal[False] = False
     run_on_latest_version: bool | None = None
     note: Note = None
 
@@ -74,7 +75,7 @@ def post_clear_task_instances(dag_id: DagId, body: ClearBody, actor: ActorOf, se
     with service.database.begin() as connection:
         if body.dag_run_id is not None:
             get_run(connection, dag_id, body.dag_run_id)
-        return _clear(
+        return clear_selected(
             connection,
             service,
             actor,
@@ -82,6 +83,7 @@ def post_clear_task_instances(dag_id: DagId, body: ClearBody, actor: ActorOf, se
             body,
             event="clear_task_instances",
             spares_running=body.prevent_running_task,
+            note=body.note,
         )
 
 
@@ -93,7 +95,7 @@ def clear_dag_run(
     selection = Selection(dag_id=dag_id, run_id=dag_run_id, only_failed=body.only_failed)
     with service.database.begin() as connection:
         get_run(connection, dag_id, dag_run_id)
-        cleared = _clear(connection, service, actor, selection, body, event="clear_dag_run")
+        cleared = clear_selected(connection, service, actor, selection, body, event="clear_dag_run")
         if body.dry_run:
             return cleared
         if body.note is not None:
@@ -134,30 +136,43 @@ def _refuse_running(meant: Plan) -> None:
         )
 
 
-def _clear(
+class How(Protocol):
+    """How to clear what is selected: every body of a clear says this."""
+
+    dry_run: bool
+    run_on_latest_version: bool | None
+
+
+def clear_selected(
     connection: Connection,
     service: Service,
     actor: Actor,
     selection: Selection,
-    body: ClearBody | ClearRunBody,
+    how: How,
     *,
     event: str,
     spares_running: bool = False,
+    note: str | None = None,
 ) -> ClearedShape:
+    """Clear ``selection`` or show what would be cleared, record it as ``event``, and put ``note`` on the instances.
+
+    Raises:
+        ConflictError: with ``spares_running``, something that is meant is running.
+    """
     now = service.now()
     done = clear(
         connection,
         selection,
-        latest=body.run_on_latest_version,
+        latest=how.run_on_latest_version,
         default=service.settings.rerun_with_latest_version,
-        dry_run=body.dry_run,
+        dry_run=how.dry_run,
         now=now,
     )
     if spares_running:
         # Asked of what was cleared, not beforehand: a task may start at this moment. The refusal takes it all back.
         _refuse_running(done)
     changes = done.changes
-    if done and not body.dry_run:
+    if done and not how.dry_run:
         audit.record(
             connection,
             actor=actor.username,
@@ -167,8 +182,8 @@ def _clear(
             detail={"instances": len(changes), "tasks": sorted({row["task_id"] for row in changes})},
             now=now,
         )
-    if isinstance(body, ClearBody) and body.note is not None and not body.dry_run:
-        set_notes(connection, done.cleared, body.note)
+    if note is not None and not how.dry_run:
+        set_notes(connection, done.cleared, note)
     rows = rows_by_id(connection, [(row["id"], row["month"]) for row in done.cleared])
     return {
         "task_instances": [instance_shape(row) for row in rows],

@@ -1,28 +1,43 @@
-"""Connections: list, one, create, change, delete. Password and extra can be written here, never read (case F8)."""
+"""Connections: list, one, create, change, delete, many of these at once, and a test.
+
+Password and extra can be written here, never read (case F8).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
+from sqlalchemy import Connection
 
 from treadle_metadata import audit
 from treadle_metadata.errors import InvalidRequestError
 from treadle_metadata.queries import connections as queries
-from treadle_metadata.resources import create_connection, delete_connection, update_connection
-from treadle_webserver.authorize import ActorOf
+from treadle_metadata.resources import create_connection, delete_connection, fields_of, update_connection
+from treadle_metadata.resources.locking import lock_row
+from treadle_webserver.authorize import Actor, ActorOf
+from treadle_webserver.bulk import Acts, BulkBody, BulkShape, Mask, carry_out
+from treadle_webserver.connection_test import try_connection
+from treadle_webserver.etags import IfMatch, require_match, tag
 from treadle_webserver.parameters import Name, PageQuery, StrictBody, Text, totals
 from treadle_webserver.retrying import RetriedRoute
-from treadle_webserver.service import ServiceOf
-from treadle_webserver.shapes.resources import ConnectionListShape, ConnectionShape, connection_shape
+from treadle_webserver.service import Service, ServiceOf
+from treadle_webserver.shapes.resources import (
+    ConnectionListShape,
+    ConnectionShape,
+    ConnectionTestShape,
+    connection_shape,
+)
 
 router = APIRouter(prefix="/api/v2/connections", tags=["Connection"], route_class=RetriedRoute)
 
-UpdateMask = Annotated[
-    list[Literal["conn_type", "description", "host", "login", "schema", "port", "password", "extra"]] | None,
-    Query(max_length=8),
+Changeable = Literal[
+    "connection_id", "conn_type", "description", "host", "login", "schema", "port", "password", "extra"
 ]
+UpdateMask = Annotated[list[Changeable] | None, Query(max_length=9)]
 
 
 class ConnectionQuery(PageQuery):
@@ -36,7 +51,7 @@ class ConnectionBody(StrictBody):
     """A connection; ``extra`` is a JSON object as text. In a patch a password ``***`` leaves the stored one."""
 
     connection_id: str = Field(max_length=1000)
-    conn_type: str
+    conn_type: str = Field(max_length=1000)
     description: str | None = None
     host: str | None = None
     login: str | None = None
@@ -62,25 +77,41 @@ def get_connections(query: Annotated[ConnectionQuery, Query()], service: Service
 
 
 @router.post("", status_code=201)
-def post_connection(body: ConnectionBody, actor: ActorOf, service: ServiceOf) -> ConnectionShape:
+def post_connection(body: ConnectionBody, actor: ActorOf, service: ServiceOf, response: Response) -> ConnectionShape:
     """Create a connection."""
     with service.database.begin() as connection:
-        create_connection(connection, body.connection_id, body.fields(), crypto=service.crypto)
-        audit.record(
-            connection,
-            actor=actor.username,
-            event="create_connection",
-            detail={"name": body.connection_id, "conn_type": body.conn_type},
-            now=service.now(),
-        )
-        return connection_shape(queries.get_connection(connection, body.connection_id))
+        _Editor(service, actor).create(connection, body)
+        return _tagged(response, queries.get_connection(connection, body.connection_id))
+
+
+@router.patch("")
+def bulk_connections(body: BulkBody[ConnectionBody], actor: ActorOf, service: ServiceOf) -> BulkShape:
+    """Create, change and delete connections, each on its own; the answer tells of each."""
+    editor = _Editor(service, actor)
+    acts: Acts[ConnectionBody] = Acts(
+        key=lambda one: one.connection_id, create=editor.create, update=editor.update, delete=editor.delete
+    )
+    with service.database.begin() as connection:
+        return carry_out(connection, body, acts)
+
+
+@router.post("/test")
+def test_connection(body: ConnectionBody, actor: ActorOf, service: ServiceOf) -> ConnectionTestShape:
+    """Tell whether the fields can be used and something listens at the address; no secret is sent to it."""
+    fields = fields_of(body.connection_id, body.fields())
+    with service.database.begin() as connection:
+        detail = {"name": body.connection_id, "host": fields["host"], "port": fields["port"]}
+        audit.record(connection, actor=actor.username, event="test_connection", detail=detail, now=service.now())
+    # After the transaction: the other side may take its time.
+    status, message = try_connection(fields["conn_type"], fields["host"], fields["port"])
+    return {"status": status, "message": message}
 
 
 @router.get("/{connection_id:path}")
-def get_connection(connection_id: Name, service: ServiceOf) -> ConnectionShape:
+def get_connection(connection_id: Name, service: ServiceOf, response: Response) -> ConnectionShape:
     """Return one connection, without its secrets."""
     with service.database.begin() as connection:
-        return connection_shape(queries.get_connection(connection, connection_id))
+        return _tagged(response, queries.get_connection(connection, connection_id))
 
 
 @router.patch("/{connection_id:path}")
@@ -89,35 +120,68 @@ def patch_connection(
     body: ConnectionBody,
     actor: ActorOf,
     service: ServiceOf,
+    response: Response,
     update_mask: UpdateMask = None,
+    if_match: IfMatch = None,
 ) -> ConnectionShape:
     """Change what is given of a connection; its id stays."""
     if body.connection_id != connection_id:
         raise InvalidRequestError("the connection_id in the body must be that in the address: it cannot be changed")
-    given = body.fields()
-    if update_mask is not None:
-        given = {name: value for name, value in given.items() if name in update_mask}
     with service.database.begin() as connection:
-        update_connection(connection, connection_id, given, crypto=service.crypto)
-        audit.record(
-            connection,
-            actor=actor.username,
-            event="patch_connection",
-            detail={"name": connection_id, "changed": sorted(given)},
-            now=service.now(),
-        )
-        return connection_shape(queries.get_connection(connection, connection_id))
+        _Editor(service, actor).update(connection, body, update_mask, if_match)
+        return _tagged(response, queries.get_connection(connection, connection_id))
 
 
-@router.delete("/{connection_id:path}", status_code=204, response_class=Response)
+@router.delete("/{connection_id:path}", status_code=204, response_class=Response, name="delete_connection")
 def delete_one_connection(connection_id: Name, actor: ActorOf, service: ServiceOf) -> None:
     """Delete a connection."""
     with service.database.begin() as connection:
-        delete_connection(connection, connection_id)
-        audit.record(
-            connection,
-            actor=actor.username,
-            event="delete_connection",
-            detail={"name": connection_id},
-            now=service.now(),
-        )
+        _Editor(service, actor).delete(connection, connection_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Editor:
+    """Edits connections for somebody, and records which fields, never their values."""
+
+    service: Service
+    actor: Actor
+
+    def create(self, connection: Connection, body: ConnectionBody) -> None:
+        """Create a connection."""
+        create_connection(connection, body.connection_id, body.fields(), crypto=self.service.crypto)
+        detail = {"name": body.connection_id, "conn_type": body.conn_type}
+        self._record(connection, "create_connection", detail)
+
+    def update(
+        self,
+        connection: Connection,
+        body: ConnectionBody,
+        mask: Collection[str] | Mask,
+        if_match: str | None = None,
+    ) -> None:
+        """Change what is given of a connection, and in the mask."""
+        conn_id = body.connection_id
+        given = {name: value for name, value in body.fields().items() if mask is None or name in mask}
+        lock_row(connection, "connection", conn_id)
+        if if_match is not None:
+            require_match(if_match, "connection", conn_id, *_facts(queries.get_connection(connection, conn_id)))
+        update_connection(connection, conn_id, given, crypto=self.service.crypto)
+        self._record(connection, "patch_connection", {"name": conn_id, "changed": sorted(given)})
+
+    def delete(self, connection: Connection, one: str | ConnectionBody) -> None:
+        """Delete a connection."""
+        conn_id = one if isinstance(one, str) else one.connection_id
+        delete_connection(connection, conn_id)
+        self._record(connection, "delete_connection", {"name": conn_id})
+
+    def _record(self, connection: Connection, event: str, detail: Mapping[str, Any]) -> None:
+        audit.record(connection, actor=self.actor.username, event=event, detail=detail, now=self.service.now())
+
+
+def _facts(row: Mapping[str, Any]) -> tuple[object, ...]:
+    return tuple(row[name] for name in sorted(row))
+
+
+def _tagged(response: Response, row: Mapping[str, Any]) -> ConnectionShape:
+    tag(response, *_facts(row))
+    return connection_shape(row)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import AwareDatetime, Field
+from sqlalchemy import Connection
 
 from treadle.assets import LONGEST_PARTITION_KEY
 from treadle_metadata import audit
@@ -14,10 +16,13 @@ from treadle_metadata.marking import mark_run
 from treadle_metadata.notes import checked_note, set_run_note
 from treadle_metadata.queries import runs as queries
 from treadle_metadata.queries.dags import get_dag
-from treadle_metadata.runs import checked_interval, trigger_run
+from treadle_metadata.runs import checked_interval, lock_run, trigger_run
 from treadle_webserver.authorize import Actor, ActorOf
+from treadle_webserver.etags import IfMatch, require_match, tag
 from treadle_webserver.parameters import (
     DagId,
+    EndOfDay,
+    Moment,
     Note,
     Numbers,
     RunDatesQuery,
@@ -37,7 +42,7 @@ router = APIRouter(prefix="/api/v2/dags/{dag_id}/dagRuns", tags=["DagRun"], rout
 
 
 class RunQuery(RunDatesQuery):
-    """Which runs."""
+    """Which runs. ``conf_contains``: a JSON object that the conf contains, or a part of its text."""
 
     state: Annotated[list[RunStateName], Field(max_length=10)] = []
     run_type: Texts = []
@@ -45,9 +50,15 @@ class RunQuery(RunDatesQuery):
     run_id_pattern: Text = None
     run_id_prefix_pattern: Text = None
     dag_id_pattern: Text = None
+    dag_id_prefix_pattern: Text = None
     triggering_user_name_pattern: Text = None
+    triggering_user_name_prefix_pattern: Text = None
     partition_key_pattern: Text = None
     partition_key_prefix_pattern: Text = None
+    partition_date_gte: Moment = None
+    partition_date_lte: EndOfDay = None
+    conf_contains: Text = None
+    consuming_asset_pattern: Text = None
 
     def wanted(self, dag_id: str) -> queries.RunFilter:
         """Return the filter, for one DAG or all."""
@@ -59,13 +70,20 @@ class RunQuery(RunDatesQuery):
             run_id_pattern=self.run_id_pattern,
             run_id_prefix=self.run_id_prefix_pattern,
             dag_id_pattern=self.dag_id_pattern,
+            dag_id_prefix=self.dag_id_prefix_pattern,
             user_pattern=self.triggering_user_name_pattern,
+            user_prefix=self.triggering_user_name_prefix_pattern,
             partition_pattern=self.partition_key_pattern,
             partition_prefix=self.partition_key_prefix_pattern,
+            conf_contains=self.conf_contains,
+            asset_pattern=self.consuming_asset_pattern,
             run_after=self.between("run_after"),
             logical_date=self.between("logical_date"),
             started=self.between("start_date"),
             ended=self.between("end_date"),
+            changed=self.between("updated_at"),
+            partition_date=self.between("partition_date"),
+            duration=self.between("duration"),
         )
 
 
@@ -142,10 +160,12 @@ def trigger_dag_run(dag_id: DagId, body: TriggerBody, actor: ActorOf, service: S
 
 
 @router.get("/{dag_run_id}")
-def get_dag_run(dag_id: DagId, dag_run_id: RunId, service: ServiceOf) -> RunShape:
+def get_dag_run(dag_id: DagId, dag_run_id: RunId, service: ServiceOf, response: Response) -> RunShape:
     """Return one run."""
     with service.database.begin() as connection:
-        return run_shape(queries.get_run(connection, dag_id, dag_run_id))
+        run = queries.get_run(connection, dag_id, dag_run_id)
+    tag(response, *_facts(run))
+    return run_shape(run)
 
 
 @router.patch("/{dag_run_id}")
@@ -155,27 +175,19 @@ def patch_dag_run(
     body: RunPatch,
     actor: ActorOf,
     service: ServiceOf,
+    response: Response,
     update_mask: UpdateMask = None,
+    if_match: IfMatch = None,
 ) -> RunShape:
     """Set the state or the note of a run."""
-    given = body.model_fields_set if update_mask is None else body.model_fields_set & set(update_mask)
-    now = service.now()
+    given = body.model_dump(include=body.model_fields_set if update_mask is None else set(update_mask))
     with service.database.begin() as connection:
-        if "state" in given and body.state is not None:
-            mark_run(connection, dag_id, dag_run_id, body.state, now=now)
-        if "note" in given:
-            set_run_note(connection, dag_id, dag_run_id, body.note)
+        if if_match is not None:
+            require_match(if_match, "run", dag_run_id, *_facts(lock_run(connection, dag_id, dag_run_id)))
+        change_run(connection, service, actor, dag_id, dag_run_id, given)
         run = queries.get_run(connection, dag_id, dag_run_id)
-        audit.record(
-            connection,
-            actor=actor.username,
-            event="patch_dag_run",
-            dag_id=dag_id,
-            run_id=dag_run_id,
-            detail=body.model_dump(include=given),
-            now=now,
-        )
-        return run_shape(run)
+    tag(response, *_facts(run))
+    return run_shape(run)
 
 
 @router.delete("/{dag_run_id}", status_code=204, response_class=Response)
@@ -184,12 +196,47 @@ def delete_dag_run(
 ) -> None:
     """Delete a finished run with its task instances; with ``end_first`` (Treadle's own) one under way, too."""
     with service.database.begin() as connection:
-        delete_run(connection, dag_id, dag_run_id, end_first=end_first, now=service.now())
-        audit.record(
-            connection,
-            actor=actor.username,
-            event="delete_dag_run",
-            dag_id=dag_id,
-            run_id=dag_run_id,
-            now=service.now(),
-        )
+        remove_run(connection, service, actor, dag_id, dag_run_id, end_first=end_first)
+
+
+def change_run(
+    connection: Connection, service: Service, actor: Actor, dag_id: str, run_id: str, given: Mapping[str, Any]
+) -> None:
+    """Set what is ``given`` of a run, state or note or both, and record it.
+
+    Raises:
+        NotFoundError: there is no such run.
+        ConflictError: the run is in that state already.
+    """
+    if given.get("state") is not None:
+        mark_run(connection, dag_id, run_id, given["state"], now=service.now())
+    if "note" in given:
+        set_run_note(connection, dag_id, run_id, given["note"])
+    audit.record(
+        connection,
+        actor=actor.username,
+        event="patch_dag_run",
+        dag_id=dag_id,
+        run_id=run_id,
+        detail=given,
+        now=service.now(),
+    )
+
+
+def remove_run(
+    connection: Connection, service: Service, actor: Actor, dag_id: str, run_id: str, *, end_first: bool = False
+) -> None:
+    """Delete a run, and record it.
+
+    Raises:
+        NotFoundError: there is no such run.
+        ConflictError: it is not finished.
+    """
+    delete_run(connection, dag_id, run_id, end_first=end_first, now=service.now())
+    audit.record(
+        connection, actor=actor.username, event="delete_dag_run", dag_id=dag_id, run_id=run_id, now=service.now()
+    )
+
+
+def _facts(run: Mapping[str, Any]) -> tuple[object, ...]:
+    return tuple(run[name] for name in ("id", "state", "ending", "note", "clear_number", "ended_at"))

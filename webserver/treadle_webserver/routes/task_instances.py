@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
-from pydantic import Field
+from fastapi import APIRouter, Query, Response
 from sqlalchemy import Connection
 
 from treadle_metadata import audit
@@ -15,12 +15,15 @@ from treadle_metadata.notes import set_instance_note
 from treadle_metadata.queries import task_instances as queries
 from treadle_metadata.queries.dags import get_dag
 from treadle_metadata.queries.paging import Page, PageRequest
+from treadle_metadata.runs import lock_run
 from treadle_metadata.selecting import Selection
 from treadle_webserver.authorize import Actor, ActorOf
+from treadle_webserver.etags import IfMatch, require_match, tag
 from treadle_webserver.parameters import (
     DagId,
     MapIndex,
     MapIndexQuery,
+    Note,
     Numbers,
     RunDatesQuery,
     RunId,
@@ -45,11 +48,14 @@ router = APIRouter(
 )
 
 
+NewState = Literal["success", "failed", "skipped"]
+
+
 class InstanceQuery(RunDatesQuery):
     """Which task instances. The state of undecided ones is ``none``."""
 
     task_id: Text = None
-    task_display_name_pattern: Text = None
+    task_group_id: Text = None
     map_index: Numbers = []
     state: Texts = []
     pool: Texts = []
@@ -57,8 +63,21 @@ class InstanceQuery(RunDatesQuery):
     executor: Texts = []
     operator: Texts = []
     try_number: Numbers = []
+    version_number: Numbers = []
+    task_display_name_pattern: Text = None
+    task_display_name_prefix_pattern: Text = None
     run_id_pattern: Text = None
+    run_id_prefix_pattern: Text = None
     dag_id_pattern: Text = None
+    dag_id_prefix_pattern: Text = None
+    pool_name_pattern: Text = None
+    pool_name_prefix_pattern: Text = None
+    queue_name_pattern: Text = None
+    queue_name_prefix_pattern: Text = None
+    operator_name_pattern: Text = None
+    operator_name_prefix_pattern: Text = None
+    rendered_map_index_pattern: Text = None
+    rendered_map_index_prefix_pattern: Text = None
 
     def wanted(self, dag_id: str, run_id: str, task_id: str | None = None) -> queries.InstanceFilter:
         """Return the filter, for one or all DAGs and runs."""
@@ -67,6 +86,7 @@ class InstanceQuery(RunDatesQuery):
             dag_id=one_or_all(dag_id),
             run_id=one_or_all(run_id),
             task_ids=[task] if task else (),
+            group_id=self.task_group_id,
             map_indexes=self.map_index,
             states=self.state,
             pools=self.pool,
@@ -74,25 +94,40 @@ class InstanceQuery(RunDatesQuery):
             executors=self.executor,
             operators=self.operator,
             try_numbers=self.try_number,
-            task_id_pattern=self.task_display_name_pattern,
-            run_id_pattern=self.run_id_pattern,
-            dag_id_pattern=self.dag_id_pattern,
+            version_numbers=self.version_number,
+            patterns={name: getattr(self, f"{name}_pattern") for name in queries.MATCHED},
+            prefixes={name: getattr(self, f"{name}_prefix_pattern") for name in queries.MATCHED},
             run_after=self.between("run_after"),
             logical_date=self.between("logical_date"),
             started=self.between("start_date"),
             ended=self.between("end_date"),
+            changed=self.between("updated_at"),
+            duration=self.between("duration"),
         )
 
 
 class InstancePatch(StrictBody):
     """What can be changed of a task instance, and around it: a new state is set for all that is included."""
 
-    new_state: Literal["success", "failed", "skipped"] | None = None
-    note: Annotated[str, Field(max_length=1000)] | None = None
+    new_state: NewState | None = None
+    note: Note = None
     include_upstream: bool = False
     include_downstream: bool = False
     include_past: bool = False
     include_future: bool = False
+
+    def selection(self, dag_id: str, run_id: str, task_ids: Sequence[str], map_index: int | None) -> Selection:
+        """Return which instances a new state is for."""
+        return Selection(
+            dag_id=dag_id,
+            run_id=run_id,
+            task_ids=tuple(task_ids),
+            map_indexes=None if map_index is None else (map_index,),
+            include_upstream=self.include_upstream,
+            include_downstream=self.include_downstream,
+            include_past=self.include_past,
+            include_future=self.include_future,
+        )
 
 
 UpdateMask = Annotated[list[Literal["new_state", "note"]] | None, Query(max_length=2)]
@@ -113,10 +148,15 @@ def get_task_instances(
 
 @router.get("/{task_id}")
 def get_task_instance(
-    dag_id: DagId, dag_run_id: RunId, task_id: TaskId, service: ServiceOf, map_index: MapIndexQuery = -1
+    dag_id: DagId,
+    dag_run_id: RunId,
+    task_id: TaskId,
+    service: ServiceOf,
+    response: Response,
+    map_index: MapIndexQuery = -1,
 ) -> InstanceShape:
     """Return one task instance; for an instance of a mapped task name its map index."""
-    return _one(service, dag_id, dag_run_id, task_id, map_index)
+    return _one(service, response, dag_id, dag_run_id, task_id, map_index)
 
 
 @router.get("/{task_id}/listMapped")
@@ -131,16 +171,16 @@ def get_mapped_task_instances(
     with service.database.begin() as connection:
         page = queries.list_instances(connection, query.wanted(dag_id, dag_run_id, task_id), query.page)
         if not page.rows:
-            _require_task(connection, dag_id, dag_run_id, task_id)
+            require_task(connection, dag_id, dag_run_id, task_id)
     return _list_shape(page)
 
 
 @router.get("/{task_id}/{map_index}")
 def get_mapped_task_instance(
-    dag_id: DagId, dag_run_id: RunId, task_id: TaskId, map_index: MapIndex, service: ServiceOf
+    dag_id: DagId, dag_run_id: RunId, task_id: TaskId, map_index: MapIndex, service: ServiceOf, response: Response
 ) -> InstanceShape:
     """Return one instance of a mapped task."""
-    return _one(service, dag_id, dag_run_id, task_id, map_index)
+    return _one(service, response, dag_id, dag_run_id, task_id, map_index)
 
 
 @router.patch("/{task_id}")
@@ -153,9 +193,10 @@ def patch_task_instance(
     service: ServiceOf,
     map_index: OptionalMapIndex = None,
     update_mask: UpdateMask = None,
+    if_match: IfMatch = None,
 ) -> ChangedInstancesShape:
     """Set the state or the note of a task's instances: of all of them, or of the one named by its map index."""
-    return _patch(service, actor, dag_id, dag_run_id, task_id, map_index, body, update_mask)
+    return _patch(service, actor, (dag_id, dag_run_id, task_id, map_index), body, update_mask, if_match)
 
 
 @router.patch("/{task_id}/{map_index}")
@@ -168,60 +209,80 @@ def patch_task_instance_by_map_index(
     actor: ActorOf,
     service: ServiceOf,
     update_mask: UpdateMask = None,
+    if_match: IfMatch = None,
 ) -> ChangedInstancesShape:
     """Set the state or the note of one instance of a mapped task."""
-    return _patch(service, actor, dag_id, dag_run_id, task_id, map_index, body, update_mask)
+    return _patch(service, actor, (dag_id, dag_run_id, task_id, map_index), body, update_mask, if_match)
 
 
-def _one(service: Service, dag_id: str, run_id: str, task_id: str, map_index: int) -> InstanceShape:
+def _one(service: Service, response: Response, dag_id: str, run_id: str, task_id: str, map_index: int) -> InstanceShape:
     with service.database.begin() as connection:
         instance = queries.get_instance(connection, dag_id, run_id, task_id, map_index)
-        return instance_shape(instance, queries.rendered_fields(connection, instance))
+        rendered = queries.rendered_fields(connection, instance)
+    tag(response, *_facts(instance))
+    return instance_shape(instance, rendered)
 
 
 def _patch(
     service: Service,
     actor: Actor,
-    dag_id: str,
-    run_id: str,
-    task_id: str,
-    map_index: int | None,
+    name: tuple[str, str, str, int | None],
     body: InstancePatch,
-    update_mask: list[Literal["new_state", "note"]] | None,
+    mask: list[Literal["new_state", "note"]] | None,
+    if_match: str | None,
 ) -> ChangedInstancesShape:
-    changeable = {"new_state", "note"} if update_mask is None else set(update_mask)
-    given = body.model_fields_set & changeable
+    dag_id, run_id, task_id, map_index = name
+    with service.database.begin() as connection:
+        if if_match is not None:
+            lock_run(connection, dag_id, run_id)
+            seen = queries.get_instance(connection, dag_id, run_id, task_id, -1 if map_index is None else map_index)
+            require_match(if_match, "task instance", task_id, *_facts(seen))
+        change_instances(connection, service, actor, name, body, mask)
+        rows = _changed(connection, *name)
+    return changed_shape(rows)
+
+
+def change_instances(
+    connection: Connection,
+    service: Service,
+    actor: Actor,
+    name: tuple[str, str, str, int | None],
+    body: InstancePatch,
+    mask: Collection[str] | None,
+) -> None:
+    """Set what is given, and in ``mask``, of a task's instances: DAG, run, task, map index (None: all); record it.
+
+    Raises:
+        NotFoundError: there is no such run or instance.
+        InvalidRequestError: nothing is given.
+    """
+    dag_id, run_id, task_id, map_index = name
+    given = {"new_state", "note"} & body.model_fields_set
+    given = given if mask is None else given & set(mask)
     if not given:
         raise InvalidRequestError("nothing to change: expected 'new_state', 'note', or both")
-    now = service.now()
-    with service.database.begin() as connection:
-        if "new_state" in given and body.new_state is not None:
-            _require_task(connection, dag_id, run_id, task_id)
-            selection = Selection(
-                dag_id=dag_id,
-                run_id=run_id,
-                task_ids=(task_id,),
-                map_indexes=None if map_index is None else (map_index,),
-                include_upstream=body.include_upstream,
-                include_downstream=body.include_downstream,
-                include_past=body.include_past,
-                include_future=body.include_future,
-            )
-            mark_selected(connection, selection, body.new_state, now=now)
-        if "note" in given:
-            set_instance_note(connection, dag_id, run_id, task_id, body.note, map_index=map_index)
-        rows = _changed(connection, dag_id, run_id, task_id, map_index)
-        audit.record(
-            connection,
-            actor=actor.username,
-            event="patch_task_instance",
-            dag_id=dag_id,
-            run_id=run_id,
-            task_id=task_id,
-            map_index=map_index,
-            detail=body.model_dump(include=given),
-            now=now,
+    require_task(connection, dag_id, run_id, task_id, map_index)
+    if "new_state" in given and body.new_state is not None:
+        mark_selected(
+            connection, body.selection(dag_id, run_id, [task_id], map_index), body.new_state, now=service.now()
         )
+    if "note" in given:
+        set_instance_note(connection, dag_id, run_id, task_id, body.note, map_index=map_index)
+    audit.record(
+        connection,
+        actor=actor.username,
+        event="patch_task_instance",
+        dag_id=dag_id,
+        run_id=run_id,
+        task_id=task_id,
+        map_index=map_index,
+        detail=body.model_dump(include=given),
+        now=service.now(),
+    )
+
+
+def changed_shape(rows: Sequence[Mapping[str, Any]]) -> ChangedInstancesShape:
+    """Return the task instances that an act changed or would change."""
     return {"task_instances": [instance_shape(row) for row in rows], "total_entries": len(rows)}
 
 
@@ -231,16 +292,25 @@ def _changed(
     if map_index is not None:
         return [queries.get_instance(connection, dag_id, run_id, task_id, map_index)]
     wanted = queries.InstanceFilter(dag_id=dag_id, run_id=run_id, task_ids=[task_id])
-    page = queries.list_instances(connection, wanted, PageRequest(limit=1000))
-    if not page.rows:
-        raise NotFoundError(f"task instance of run {run_id!r}", task_id)
-    return page.rows
+    return queries.list_instances(connection, wanted, PageRequest(limit=1000)).rows
 
 
-def _require_task(connection: Connection, dag_id: str, run_id: str, task_id: str) -> None:
-    wanted = queries.InstanceFilter(dag_id=dag_id, run_id=run_id, task_ids=[task_id])
+def require_task(connection: Connection, dag_id: str, run_id: str, task_id: str, map_index: int | None = None) -> None:
+    """Check that a run has such a task, or such an instance of it.
+
+    Raises:
+        NotFoundError: it has none.
+    """
+    indexes = () if map_index is None else (map_index,)
+    wanted = queries.InstanceFilter(dag_id=dag_id, run_id=run_id, task_ids=[task_id], map_indexes=indexes)
     if not queries.list_instances(connection, wanted, PageRequest(limit=1)).rows:
-        raise NotFoundError(f"task instance of run {run_id!r}", task_id)
+        raise NotFoundError(
+            f"task instance of run {run_id!r}", f"{task_id}" if not indexes else f"{task_id}[{map_index}]"
+        )
+
+
+def _facts(row: Mapping[str, Any]) -> tuple[object, ...]:
+    return tuple(row[name] for name in ("id", "state", "try_number", "attempt_id", "note"))
 
 
 def _list_shape(page: Page) -> InstanceListShape:

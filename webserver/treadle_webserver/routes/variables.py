@@ -1,27 +1,35 @@
-"""Variables: list, one, create, change, delete. A value under a key that sounds secret is shown as ``***``."""
+"""Variables: list, one, create, change, delete, and many of these at once.
+
+A value under a key that sounds secret is shown as ``***``.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
+from sqlalchemy import Connection
 
 from treadle_metadata import audit
 from treadle_metadata.errors import InvalidRequestError, NotFoundError
 from treadle_metadata.queries.variables import list_variables
 from treadle_metadata.resources import create_variable, delete_variable, require_variable, set_variable
-from treadle_webserver.authorize import ActorOf
+from treadle_metadata.resources.locking import lock_row
+from treadle_webserver.authorize import Actor, ActorOf
+from treadle_webserver.bulk import Acts, BulkBody, BulkShape, Mask, carry_out
+from treadle_webserver.etags import IfMatch, require_match, tag
 from treadle_webserver.parameters import Name, PageQuery, StrictBody, Text, totals
 from treadle_webserver.retrying import RetriedRoute
-from treadle_webserver.service import ServiceOf
+from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.resources import VariableListShape, VariableShape
 
 router = APIRouter(prefix="/api/v2/variables", tags=["Variable"], route_class=RetriedRoute)
 
-UpdateMask = Annotated[list[Literal["value", "description"]] | None, Query(max_length=2)]
+UpdateMask = Annotated[list[Literal["key", "value", "description"]] | None, Query(max_length=3)]
 
 
 class VariableQuery(PageQuery):
@@ -51,63 +59,108 @@ def get_variables(query: Annotated[VariableQuery, Query()], service: ServiceOf) 
 
 
 @router.post("", status_code=201)
-def post_variable(body: VariableBody, actor: ActorOf, service: ServiceOf) -> VariableShape:
+def post_variable(body: VariableBody, actor: ActorOf, service: ServiceOf, response: Response) -> VariableShape:
     """Create a variable."""
     with service.database.begin() as connection:
-        create_variable(connection, body.key, _text(body.value), body.description, crypto=service.crypto)
-        audit.record(
-            connection, actor=actor.username, event="create_variable", detail={"name": body.key}, now=service.now()
-        )
-        return _shape(require_variable(connection, body.key, crypto=service.crypto))
+        _Editor(service, actor).create(connection, body)
+        return _tagged(response, service, require_variable(connection, body.key, crypto=service.crypto))
+
+
+@router.patch("")
+def bulk_variables(body: BulkBody[VariableBody], actor: ActorOf, service: ServiceOf) -> BulkShape:
+    """Create, change and delete variables, each on its own; the answer tells of each."""
+    editor = _Editor(service, actor)
+    acts: Acts[VariableBody] = Acts(
+        key=lambda one: one.key, create=editor.create, update=editor.update, delete=editor.delete
+    )
+    with service.database.begin() as connection:
+        return carry_out(connection, body, acts)
 
 
 @router.get("/{variable_key:path}")
-def get_variable(variable_key: Name, service: ServiceOf) -> VariableShape:
+def get_variable(variable_key: Name, service: ServiceOf, response: Response) -> VariableShape:
     """Return one variable."""
     with service.database.begin() as connection:
-        return _shape(require_variable(connection, variable_key, crypto=service.crypto))
+        return _tagged(response, service, require_variable(connection, variable_key, crypto=service.crypto))
 
 
 @router.patch("/{variable_key:path}")
 def patch_variable(
-    variable_key: Name, body: VariableBody, actor: ActorOf, service: ServiceOf, update_mask: UpdateMask = None
+    variable_key: Name,
+    body: VariableBody,
+    actor: ActorOf,
+    service: ServiceOf,
+    response: Response,
+    update_mask: UpdateMask = None,
+    if_match: IfMatch = None,
 ) -> VariableShape:
     """Change a variable; its key stays."""
     if body.key != variable_key:
         raise InvalidRequestError("the key in the body must be the key in the address: a variable keeps its key")
     with service.database.begin() as connection:
-        stored = require_variable(connection, variable_key, crypto=service.crypto)
-        value = _text(body.value) if update_mask is None or "value" in update_mask else stored["value"]
-        described = "description" in body.model_fields_set and (update_mask is None or "description" in update_mask)
-        description = body.description if described else None
-        set_variable(connection, variable_key, value, description, crypto=service.crypto)
-        audit.record(
-            connection,
-            actor=actor.username,
-            event="patch_variable",
-            detail={"name": variable_key},
-            now=service.now(),
-        )
-        return _shape(require_variable(connection, variable_key, crypto=service.crypto))
+        _Editor(service, actor).update(connection, body, update_mask, if_match)
+        return _tagged(response, service, require_variable(connection, variable_key, crypto=service.crypto))
 
 
-@router.delete("/{variable_key:path}", status_code=204, response_class=Response)
+@router.delete("/{variable_key:path}", status_code=204, response_class=Response, name="delete_variable")
 def delete_one_variable(variable_key: Name, actor: ActorOf, service: ServiceOf) -> None:
     """Delete a variable."""
     with service.database.begin() as connection:
-        if not delete_variable(connection, variable_key):
-            raise NotFoundError("variable", variable_key)
-        audit.record(
-            connection,
-            actor=actor.username,
-            event="delete_variable",
-            detail={"name": variable_key},
-            now=service.now(),
-        )
+        _Editor(service, actor).delete(connection, variable_key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Editor:
+    """Edits variables for somebody, and records it, without the values."""
+
+    service: Service
+    actor: Actor
+
+    def create(self, connection: Connection, body: VariableBody) -> None:
+        """Create a variable."""
+        create_variable(connection, body.key, _text(body.value), body.description, crypto=self.service.crypto)
+        self._record(connection, "create_variable", body.key)
+
+    def update(
+        self,
+        connection: Connection,
+        body: VariableBody,
+        mask: Collection[str] | Mask,
+        if_match: str | None = None,
+    ) -> None:
+        """Change the value and, if it is given, the description of a variable."""
+        lock_row(connection, "variable", body.key)
+        stored = require_variable(connection, body.key, crypto=self.service.crypto)
+        require_match(if_match, "variable", body.key, *_facts(self.service, stored))
+        value = _text(body.value) if mask is None or "value" in mask else stored["value"]
+        described = "description" in body.model_fields_set and (mask is None or "description" in mask)
+        description = body.description if described else None
+        set_variable(connection, body.key, value, description, crypto=self.service.crypto)
+        self._record(connection, "patch_variable", body.key)
+
+    def delete(self, connection: Connection, one: str | VariableBody) -> None:
+        """Delete a variable."""
+        key = one if isinstance(one, str) else one.key
+        if not delete_variable(connection, key):
+            raise NotFoundError("variable", key)
+        self._record(connection, "delete_variable", key)
+
+    def _record(self, connection: Connection, event: str, key: str) -> None:
+        audit.record(connection, actor=self.actor.username, event=event, detail={"name": key}, now=self.service.now())
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _facts(service: Service, row: Mapping[str, Any]) -> tuple[object, ...]:
+    # With a secret among them: else a hidden value could be guessed from its tag.
+    return service.settings.jwt_secret, row["key"], row["value"], row["description"]
+
+
+def _tagged(response: Response, service: Service, row: Mapping[str, Any]) -> VariableShape:
+    tag(response, *_facts(service, row))
+    return _shape(row)
 
 
 def _shape(row: Mapping[str, Any]) -> VariableShape:

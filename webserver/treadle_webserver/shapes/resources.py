@@ -25,6 +25,10 @@ class PoolShape(TypedDict):
     scheduled_slots: int
     deferred_slots: int
     open_slots: int | None
+    sensor_slots: int
+    """Treadle's own: slots in which sensors wait, in mode poke."""
+    warning: str | None
+    """Treadle's own: that such sensors hold all of its slots, and which."""
 
 
 class PoolListShape(TypedDict):
@@ -69,6 +73,13 @@ class ConnectionListShape(TypedDict):
 
     connections: list[ConnectionShape]
     total_entries: int
+
+
+class ConnectionTestShape(TypedDict):
+    """Whether something listens at a connection's address, and what was found."""
+
+    status: bool
+    message: str
 
 
 class XComEntryShape(TypedDict):
@@ -197,6 +208,8 @@ def pool_shape(row: Mapping[str, Any]) -> PoolShape:
         "scheduled_slots": row["scheduled"],
         "deferred_slots": row["deferred"],
         "open_slots": row["open"],
+        "sensor_slots": row["sensors"],
+        "warning": row["warning"],
     }
 
 
