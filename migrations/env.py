@@ -9,9 +9,10 @@ from __future__ import annotations
 from alembic import context
 from sqlalchemy import Connection
 
-from treadle_metadata import settings
+from treadle_metadata import migration, settings
 from treadle_metadata.connection import Database
 from treadle_metadata.partitions import is_partition
+from treadle_metadata.rights import scoped_views
 from treadle_metadata.tables import metadata
 
 
@@ -30,7 +31,11 @@ def run(connection: Connection) -> None:
         transaction_per_migration=False,
     )
     with context.begin_transaction():
+        # They hang on the tables' columns, and belong to the newest schema.
+        scoped_views.remove(connection)
         context.run_migrations()
+        if migration.current(connection) == migration.head():
+            scoped_views.install(connection)
 
 
 given = context.config.attributes.get("connection")

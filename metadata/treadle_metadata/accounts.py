@@ -1,18 +1,19 @@
-"""Accounts: who may log in, with which role. Passwords are kept as Argon2id hashes only.
+"""Accounts: who may log in, with which role everywhere. Passwords are kept as Argon2id hashes only.
 
-Called by the web server and the CLI. A change of password or role, a logout and a deactivation raise
-``token_version``, which every login token names, so all tokens handed out before are dead at once (case F13).
+Called by the web server and the CLI. A change of password or role, and a deactivation, end all sessions of the account
+in the same transaction (case F13); what its API tokens may do is read anew on each request.
 Verifying takes about 20 ms and 19 MiB on purpose: call it off an event loop.
 """
 
 from __future__ import annotations
 
+import secrets
 import threading
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
@@ -20,15 +21,20 @@ from sqlalchemy import Connection
 
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
 from treadle_metadata.resources.names import checked_name
+from treadle_metadata.rights.permissions import Permission
+from treadle_metadata.rights.roles import checked_role
 from treadle_metadata.statements import execute, rows, tuples
 
 SHORTEST_PASSWORD: Final = 8
 LONGEST_PASSWORD: Final = 1024
+FIRST: Final = "admin"
+"""The name of the account that a new installation gets."""
 
 
 class Role(StrEnum):
-    """What an account may do, each role including the one before it."""
+    """The built-in roles, each including the one before it. There may be others: ``treadle_metadata.rights.roles``."""
 
+    MEMBER = "Member"
     VIEWER = "Viewer"
     USER = "User"
     OP = "Op"
@@ -37,12 +43,14 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An account, without its password's hash."""
+    """An account, without its password's hash. ``identity``: who it is at the identity provider."""
 
     username: str
-    role: Role
+    role: str
     is_active: bool
-    token_version: int
+    identity: str | None = None
+    created_at: datetime | None = None
+    last_login_at: datetime | None = None
 
 
 # 19 MiB, two passes: OWASP's first choice for Argon2id with one lane.
@@ -51,128 +59,189 @@ _HASHER: Final = PasswordHash([Argon2Hasher(time_cost=2, memory_cost=19 * 1024, 
 # So that a crowd of logins cannot take all memory and processors.
 _AT_ONCE: Final = threading.BoundedSemaphore(2)
 
+_SELECT: Final = "SELECT username, role, is_active, identity, created_at, last_login_at FROM account"
 
-def create_account(connection: Connection, username: str, password: str, role: Role | str, *, now: datetime) -> None:
-    """Create an account.
+
+def create_account(
+    connection: Connection,
+    username: str,
+    password: str | None,
+    role: str,
+    *,
+    identity: str | None = None,
+    now: datetime,
+) -> None:
+    """Create an account; without a password it logs in through the identity provider only.
 
     Raises:
         ConflictError: there is one with that name.
-        InvalidRequestError: the name, the password or the role cannot be used.
+        NotFoundError: there is no such role.
+        InvalidRequestError: the name or the password cannot be used.
     """
     checked_name("username", username)
     made = execute(
         connection,
         """
-        INSERT INTO account (username, password_hash, role, created_at)
-        VALUES (%(username)s, %(hash)s, %(role)s, %(now)s)
+        INSERT INTO account (username, password_hash, role, identity, created_at)
+        VALUES (%(username)s, %(hash)s, %(role)s, %(identity)s, %(now)s)
         ON CONFLICT (username) DO NOTHING
         """,
-        {"username": username, "hash": _hash(password), "role": checked_role(role).value, "now": now},
+        {
+            "username": username,
+            "hash": None if password is None else _hash(password),
+            "role": checked_role(connection, role),
+            "identity": identity,
+            "now": now,
+        },
     )
     if made == 0:
         raise ConflictError(f"account {shown(username)} exists already")
 
 
+def create_first(connection: Connection, *, now: datetime) -> str | None:
+    """Create the account ``admin`` if there is none at all; return its random password, which is kept nowhere else."""
+    execute(connection, "LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE")
+    if tuples(connection, "SELECT FROM account LIMIT 1"):
+        return None
+    password = secrets.token_urlsafe(12)
+    create_account(connection, FIRST, password, Role.ADMIN, now=now)
+    return password
+
+
 def find_account(connection: Connection, username: str) -> Account | None:
     """Return the account, or None if there is none."""
-    sql = "SELECT username, role, is_active, token_version FROM account WHERE username = %(username)s"
-    found = tuples(connection, sql, {"username": username})
-    return _account(*found[0]) if found else None
+    found = tuples(connection, f"{_SELECT} WHERE username = %(username)s", {"username": username})
+    return Account(*found[0]) if found else None
+
+
+def require_account(connection: Connection, username: str) -> Account:
+    """Return the account.
+
+    Raises:
+        NotFoundError: there is no such account; the message names the nearest one.
+    """
+    found = find_account(connection, username)
+    if found is None:
+        known = [row[0] for row in tuples(connection, "SELECT username FROM account LIMIT 2000")]
+        raise NotFoundError("account", username, known)
+    return found
+
+
+def find_by_identity(connection: Connection, identity: str) -> Account | None:
+    """Return the account of somebody that the identity provider knows, or None."""
+    found = tuples(connection, f"{_SELECT} WHERE identity = %(identity)s", {"identity": identity})
+    return Account(*found[0]) if found else None
 
 
 def list_accounts(connection: Connection) -> list[Account]:
     """Return all accounts by name."""
-    sql = "SELECT username, role, is_active, token_version FROM account ORDER BY username"
-    return [_account(*row) for row in tuples(connection, sql)]
+    return [Account(*row) for row in tuples(connection, f"{_SELECT} ORDER BY username")]
 
 
-def verify(connection: Connection, username: str, password: str) -> Account | None:
+def verify(connection: Connection, username: str, password: str, *, now: datetime | None = None) -> Account | None:
     """Return the account if it is active and ``password`` is its password, else None.
 
-    An unknown name takes as long as a wrong password, so that names cannot be guessed by the clock.
+    An unknown name takes as long as a wrong password, so that names cannot be guessed by the clock. A hash of older
+    parameters is replaced by one of today's; ``now`` is kept as the time of the last login.
     """
     if "\0" in username or len(password) > LONGEST_PASSWORD:
         return None
     found = rows(connection, "SELECT * FROM account WHERE username = %(username)s", {"username": username})
-    stored = found[0]["password_hash"] if found else _nobody()
+    stored: str = (found[0]["password_hash"] if found else None) or ""
     with _AT_ONCE:
-        right = _HASHER.verify(password, stored)
-    if not right or not found or not found[0]["is_active"]:
+        right, renewed = _HASHER.verify_and_update(password, stored if stored.startswith("$") else _nobody())
+    if not right or not stored.startswith("$") or not found[0]["is_active"]:
         return None
-    return _account(*(found[0][name] for name in ("username", "role", "is_active", "token_version")))
+    if now is not None:
+        keep = "password_hash = coalesce(%(hash)s, password_hash), last_login_at = %(now)s"
+        parameters = {"username": username, "hash": renewed, "now": now}
+        execute(connection, f"UPDATE account SET {keep} WHERE username = %(username)s", parameters)
+    return Account(*(found[0][name] for name in Account.__slots__))
+
+
+def logged_in(connection: Connection, username: str, *, now: datetime) -> None:
+    """Keep the time of a login that needed no password here."""
+    sql = "UPDATE account SET last_login_at = %(now)s WHERE username = %(username)s"
+    execute(connection, sql, {"username": username, "now": now})
 
 
 def change_password(connection: Connection, username: str, password: str) -> None:
-    """Give an account another password and end its logins.
+    """Give an account another password and end its sessions.
 
     Raises:
         NotFoundError: there is no such account.
         InvalidRequestError: the password is too short or too long.
     """
-    sql = """
-        UPDATE account SET password_hash = %(hash)s, token_version = token_version + 1 WHERE username = %(username)s
-    """
-    _require(connection, username, execute(connection, sql, {"username": username, "hash": _hash(password)}))
+    _change(connection, username, {"password_hash": _hash(password)})
 
 
-def change_role(connection: Connection, username: str, role: Role | str) -> None:
-    """Give an account another role and end its logins.
+def change_role(connection: Connection, username: str, role: str) -> None:
+    """Give an account another role everywhere and end its sessions.
 
     Raises:
-        NotFoundError: there is no such account.
-        InvalidRequestError: there is no such role.
+        NotFoundError: there is no such account or no such role.
+        ConflictError: nobody could manage accounts any more.
     """
-    sql = "UPDATE account SET role = %(role)s, token_version = token_version + 1 WHERE username = %(username)s"
-    parameters = {"username": username, "role": checked_role(role).value}
-    _require(connection, username, execute(connection, sql, parameters))
+    _change(connection, username, {"role": checked_role(connection, role)})
 
 
 def set_active(connection: Connection, username: str, is_active: bool) -> None:
-    """Allow or forbid an account to log in, and end its logins.
+    """Allow or forbid an account to log in, and end its sessions; its tokens do nothing as long as it is forbidden.
 
     Raises:
         NotFoundError: there is no such account.
+        ConflictError: nobody could manage accounts any more.
     """
-    sql = """
-        UPDATE account SET is_active = %(is_active)s, token_version = token_version + 1 WHERE username = %(username)s
-    """
-    _require(connection, username, execute(connection, sql, {"username": username, "is_active": is_active}))
+    _change(connection, username, {"is_active": is_active})
 
 
-def end_logins(connection: Connection, username: str) -> None:
-    """Make every login token of an account void.
-
-    Raises:
-        NotFoundError: there is no such account.
-    """
-    sql = "UPDATE account SET token_version = token_version + 1 WHERE username = %(username)s"
-    _require(connection, username, execute(connection, sql, {"username": username}))
+def end_sessions(connection: Connection, username: str) -> int:
+    """End every session of an account; return how many there were."""
+    sql = "DELETE FROM login_session WHERE username = %(username)s"
+    return execute(connection, sql, {"username": username})
 
 
 def delete_account(connection: Connection, username: str) -> None:
-    """Delete an account.
+    """Delete an account with its sessions, tokens, memberships and grants.
 
     Raises:
         NotFoundError: there is no such account.
+        ConflictError: nobody could manage accounts any more.
     """
-    sql = "DELETE FROM account WHERE username = %(username)s"
-    _require(connection, username, execute(connection, sql, {"username": username}))
+    require_account(connection, username)
+    execute(connection, "DELETE FROM account WHERE username = %(username)s", {"username": username})
+    keep_a_manager(connection)
 
 
-def checked_role(role: Role | str) -> Role:
-    """Return ``role`` as a Role, letter case aside.
+def keep_a_manager(connection: Connection) -> None:
+    """Look whether anybody may still manage accounts.
 
     Raises:
-        InvalidRequestError: there is no such role.
+        ConflictError: nobody may; whatever the transaction has changed must not be.
     """
-    for one in Role:
-        if one.value.lower() == str(role).lower():
-            return one
-    raise InvalidRequestError(f"role {shown(role)} is not known; expected one of {', '.join(Role)}")
+    sql = """
+        SELECT FROM account LEFT JOIN role ON role.name = account.role
+        WHERE account.is_active AND (account.role = %(admin)s OR %(needed)s = ANY(role.permissions)) LIMIT 1
+    """
+    if not tuples(connection, sql, {"admin": Role.ADMIN.value, "needed": Permission.MANAGE_ACCOUNTS.value}):
+        raise ConflictError(
+            "nobody could manage accounts any more: this is the last active account that may; give another one the "
+            "role Admin first"
+        )
 
 
-def _account(username: str, role: str, is_active: bool, token_version: int) -> Account:
-    return Account(username, Role(role), is_active, token_version)
+def _change(connection: Connection, username: str, values: dict[str, Any]) -> None:
+    before = require_account(connection, username)
+    sql = """
+        UPDATE account SET password_hash = coalesce(%(password_hash)s, password_hash),
+               role = coalesce(%(role)s, role), is_active = coalesce(%(is_active)s, is_active)
+        WHERE username = %(username)s
+    """
+    given = {"password_hash": None, "role": None, "is_active": None} | values
+    execute(connection, sql, given | {"username": username})
+    end_sessions(connection, username)
+    if before.is_active and "password_hash" not in values:
+        keep_a_manager(connection)
 
 
 def _hash(password: str) -> str:
@@ -187,9 +256,3 @@ def _hash(password: str) -> str:
 @cache
 def _nobody() -> str:
     return _HASHER.hash("the password of nobody")
-
-
-def _require(connection: Connection, username: str, changed: int) -> None:
-    if changed == 0:
-        known = [row[0] for row in tuples(connection, "SELECT username FROM account")]
-        raise NotFoundError("account", username, known)

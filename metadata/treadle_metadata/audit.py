@@ -41,10 +41,18 @@ def record(
     run_id: str | None = None,
     task_id: str | None = None,
     map_index: int | None = None,
+    subject: str | None = None,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
     detail: Mapping[str, Any] | None = None,
 ) -> None:
-    """Record that ``actor`` did ``event`` (a verb and its object, such as ``trigger_dag_run``)."""
-    text = json.dumps(masked(detail or {}), default=str)
+    """Record that ``actor`` did ``event`` (a verb and its object, such as ``trigger_dag_run``).
+
+    ``subject`` names what is no DAG, run or task: an account, a pool. Of ``before`` and ``after`` those values are
+    kept that differ; what was made has no ``before``, and what was deleted no ``after``.
+    """
+    told = dict(detail or {}) if subject is None else {"name": subject} | dict(detail or {})
+    text = json.dumps(masked(told | changed(before, after)), default=str)
     if len(text) > _LONGEST:
         text = json.dumps({"note": f"left out: {len(text)} characters"})
     parameters = {
@@ -59,6 +67,14 @@ def record(
         "detail": text,
     }
     execute(connection, _INSERT, parameters)
+
+
+def changed(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return ``before`` and ``after`` without the values that are the same in both; a side that is None is left out."""
+    if before is not None and after is not None:
+        names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+        before, after = ({name: one.get(name) for name in names} for one in (before, after))
+    return {name: dict(one) for name, one in (("before", before), ("after", after)) if one is not None}
 
 
 def masked(value: Any) -> Any:

@@ -112,8 +112,9 @@ def run_of(connection: Connection, attempt_id: object) -> Mapping[str, Any] | No
     found = rows(
         connection,
         """
-        SELECT run.id, run.dag_id, run.run_id, run.month, run.logical_date, run.run_after
-        FROM callback JOIN dag_run AS run ON run.id = callback.dag_run_id
+        SELECT run.id, run.dag_id, run.run_id, run.month, run.logical_date, run.run_after, NULL AS task_id,
+               coalesce(dag.team, '') AS team
+        FROM callback JOIN dag_run AS run ON run.id = callback.dag_run_id JOIN dag ON dag.dag_id = run.dag_id
         WHERE callback.attempt_id = %(attempt_id)s AND callback.state = 'running'
         """,
         {"attempt_id": attempt_id},

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from treadle_metadata import audit, callbacks, human_steps, steps, waits
+from treadle_metadata import audit, callbacks, commits, human_steps, steps, waits
 from treadle_metadata.assets import answers, emitting
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.errors import InvalidRequestError
@@ -75,7 +75,8 @@ def record_finishes(connection: Connection, reports: Sequence[Report], *, now: d
     retries: dict[tuple[int, datetime], None] = {}
     changed: list[tuple[int, int]] = []
     told: list[emitting.NewEvent] = []
-    for month, batch in _by_month(reports):
+    for month, told_of in _by_month(reports):
+        batch = commits.honoured(connection, told_of, month=month)
         moved = steps.woken_early(
             connection, batch, attempts.finish(connection, batch, month=month, now=now), month=month, now=now
         )

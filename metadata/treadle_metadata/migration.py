@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 from treadle_metadata.connection import Database
 from treadle_metadata.errors import MetadataError
 from treadle_metadata.partitions import ensure_ahead
+from treadle_metadata.rights import scoped_views
 from treadle_metadata.statements import execute, tuples
 
 _LOCK: Final = 0x74726561646C6501
@@ -84,6 +85,8 @@ def migrate(url: str, now: datetime, *, default_pool_slots: int = 128) -> str:
                 require_current(connection)
             if found != head():
                 _alembic().upgrade(connection, folder(), "head")
+            elif not scoped_views.are_current(connection):
+                scoped_views.install(connection)
             if found is None:
                 slots = {"slots": default_pool_slots}
                 execute(connection, "UPDATE slot_pool SET slots = %(slots)s WHERE name = 'default_pool'", slots)

@@ -54,6 +54,8 @@ def found_xcoms(connection: Connection, run: Mapping[str, Any], item: Mapping[st
     if ask == "length":
         length = mapped_length(connection, run["id"], item["task_id"], item["key"], month=run["month"])
         return [] if length is None else [{"map_index": -1, "value": str(length)}]
+    if _is_foreign(connection, run, item.get("dag_id")):
+        return []
     parameters = {
         "dag_id": item.get("dag_id") or run["dag_id"],
         "run_id": item.get("run_id") or run["run_id"],
@@ -68,6 +70,14 @@ def found_xcoms(connection: Connection, run: Mapping[str, Any], item: Mapping[st
         return [{"map_index": row["map_index"], "value": text} for row, text in found if text is not None]
     statement = _COUNT if ask == "count" else _VALUES
     return [{"map_index": row["map_index"], "value": row["value"]} for row in rows(connection, statement, parameters)]
+
+
+def _is_foreign(connection: Connection, run: Mapping[str, Any], dag_id: str | None) -> bool:
+    """Tell whether a DAG is of another team than the one that asks: what its tasks pushed is not there for it."""
+    if dag_id is None or dag_id == run["dag_id"]:
+        return False
+    sql = "SELECT FROM dag WHERE dag_id = %(dag_id)s AND coalesce(team, '') IN ('', %(team)s)"
+    return not rows(connection, sql, {"dag_id": dag_id, "team": run.get("team") or ""})
 
 
 def _element(connection: Connection, row: Mapping[str, Any], item: Mapping[str, Any]) -> str | None:

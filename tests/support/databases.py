@@ -22,6 +22,7 @@ import psycopg
 
 from treadle_metadata import embedded_postgres, migration, partitions
 from treadle_metadata.connection import Database
+from treadle_metadata.rights import scoped_views
 from treadle_metadata.tables import metadata
 from treadle_metadata.transitions import recording
 
@@ -55,6 +56,7 @@ def template(server_url: str) -> str:
     for path in sorted((migration.folder() / "versions").iterdir()):
         if path.is_file():
             digest.update(path.read_bytes())
+    digest.update(scoped_views.digest().encode())
     name = f"treadle_template_{digest.hexdigest()[:16]}"
     with psycopg.connect(server_url, autocommit=True) as connection:
         connection.execute("SELECT pg_advisory_lock(%s)", (_TEMPLATE_LOCK,))

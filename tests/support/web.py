@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, LiteralString
 from uuid import uuid4
 
@@ -14,6 +14,9 @@ from fastapi import FastAPI
 from sqlalchemy import Connection
 
 from treadle.document import DagDocument, ScheduleDocument, TaskDocument
+from treadle_metadata.clock import Clock
+from treadle_metadata.connection import Database
+from treadle_metadata.rights.credentials import open_session
 from treadle_metadata.runs import find_run
 from treadle_metadata.statements import execute
 from treadle_metadata.transitions.instances import insert_instances
@@ -90,6 +93,12 @@ def client_of(app: FastAPI) -> Iterator[Client]:
     """Yield a client of ``app`` with an event loop of its own."""
     with asyncio.Runner() as runner:
         yield Client(app, runner)
+
+
+def session_of(database: Database, username: str, clock: Clock) -> str:
+    """Open a session without a password, whose hashing takes its time, and return its token."""
+    with database.begin() as connection:
+        return open_session(connection, username, lifetime=timedelta(days=1), now=clock.now())
 
 
 def add_instances(connection: Connection, dag_id: str, run_id: str, tasks: Mapping[str, int], *, now: datetime) -> None:

@@ -5,28 +5,36 @@ Called by ``main.run`` and by tests. It refuses to be made when a route lacks it
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import date
+from functools import partial
 from typing import Final
 
+from anyio import to_thread
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 
 from treadle.version import __version__
+from treadle_executors.log_sending import sending_of
+from treadle_metadata import attempt_logs, login_settings
 from treadle_metadata.attempt_tokens import AttemptTokens
 from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import Database
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.settings import Settings
-from treadle_webserver import errors
+from treadle_metadata.triggerer_tokens import TriggererTokens
+from treadle_webserver import errors, openapi
 from treadle_webserver.authorize import authorize
 from treadle_webserver.limits import Limits
+from treadle_webserver.live.hub import Hub
 from treadle_webserver.permissions import check_table
 from treadle_webserver.routes import APPS, ROUTERS
 from treadle_webserver.service import Service
 from treadle_webserver.throttle import Throttle
-from treadle_webserver.tokens import Tokens
+from treadle_webserver.tokens import check_secrets
+from treadle_webserver.trigger_calls import TriggerCalls
 
 THREADS: Final = 16
 """Handlers that run at once: fewer than the database connections of ``main.run``, so none waits for one in vain."""
@@ -44,9 +52,10 @@ def create_app(
 
     Raises:
         PermissionTableError: a route has no permission.
-        SettingsError: ``jwt_secret`` is too short.
+        SettingsError: ``jwt_secret`` is too short, or ``login`` cannot be used.
         CryptoError: ``fernet_key`` is missing or malformed.
     """
+    check_secrets(settings.jwt_secret)
     listed = tuple(routers)
     check_table(routes_of(listed))
     app = FastAPI(
@@ -54,6 +63,8 @@ def create_app(
         version=__version__,
         # The document is made from the code (``app.openapi()``), not served: nothing is open without a login.
         openapi_url=None,
+        generate_unique_id_function=openapi.operation_id,
+        responses=openapi.RESPONSES,
         redirect_slashes=False,
         lifespan=_lifespan,
         dependencies=[Depends(authorize)],
@@ -63,24 +74,38 @@ def create_app(
         settings=settings,
         crypto=Crypto.of_setting(settings.fernet_key),
         clock=clock or SystemClock(),
-        tokens=Tokens(settings.jwt_secret, settings.token_seconds),
         attempt_tokens=AttemptTokens(settings.jwt_secret),
+        triggerer_tokens=TriggererTokens(settings.jwt_secret),
+        trigger_calls=TriggerCalls(database),
         throttle=Throttle(),
+        login=login_settings.read(settings),
+        sending=sending_of(settings, partial(_ended_attempts, database)),
     )
+    app.state.live = Hub(database)
     served = {id(router) for name in apps for router in APPS[name]}
     left_out = {id(router) for routers in APPS.values() for router in routers} - served
     for router in listed:
         if id(router) not in left_out:
             app.include_router(router)
     errors.install(app)
+    openapi.complete(app)
     app.add_middleware(Limits)
     return app
 
 
 @asynccontextmanager
-async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     current_default_thread_limiter().total_tokens = THREADS
+    service: Service = app.state.service
+    service.sending.start()
     yield
+    app.state.live.close()
+    await to_thread.run_sync(service.sending.end)
+    await to_thread.run_sync(service.trigger_calls.end)
+
+
+def _ended_attempts(database: Database, wanted: Mapping[str, date]) -> set[str]:
+    return database.run(lambda connection: attempt_logs.ended_attempts(connection, wanted))
 
 
 def routes_of(routers: Iterable[APIRouter]) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from treadle.timetables.base import DataInterval
 from treadle_metadata.catalog.parsed import SLOW, UNSTABLE, DagWarning, FileError, ParsedDag, ParsedFile
@@ -36,6 +36,18 @@ class Stored:
     document: Json | None = None
     inputs: Mapping[str, Json] = field(default_factory=dict)
     """What its file had read when it was stored."""
+    team: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """The team of each pool ("" or absent: everybody's) and of each file (None: nobody's)."""
+
+    pools: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str | None] = field(default_factory=dict)
+
+
+NO_OWNERS: Final = Owners()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +79,18 @@ class Decisions:
     warnings: tuple[DagWarning, ...]
 
 
-def decide(files: Sequence[ParsedFile], stored: Mapping[str, Stored], pools: Collection[str]) -> Decisions:
+def decide(
+    files: Sequence[ParsedFile], stored: Mapping[str, Stored], pools: Collection[str], owners: Owners = NO_OWNERS
+) -> Decisions:
     """Decide for a batch; files are taken in the order of their names, so that the outcome does not hang on chance."""
     ordered = sorted(files, key=lambda one: one.file)
     errors = {one.file: list(one.errors) for one in ordered}
     accepted: list[Accepted] = []
     for dag, file, rival in _owned(ordered, stored):
-        error = _duplicate(dag, file, rival) if rival else _unknown_pool(dag, file, pools)
+        if rival:
+            error: FileError | None = _duplicate(dag, file, rival)
+        else:
+            error = _foreign_id(dag, file, stored, owners) or _unknown_pool(dag, file, pools, owners)
         if error is not None:
             errors[file.file].append(error)
             continue
@@ -128,11 +145,28 @@ def _duplicate(dag: ParsedDag, file: ParsedFile, owner: str) -> FileError:
     )
 
 
-def _unknown_pool(dag: ParsedDag, file: ParsedFile, pools: Collection[str]) -> FileError | None:
+def _foreign_id(dag: ParsedDag, file: ParsedFile, stored: Mapping[str, Stored], owners: Owners) -> FileError | None:
+    """Keep a team from taking over the runs of another one's DAG by defining its id, when that one's file is gone."""
+    known = stored.get(dag.dag_id)
+    if known is None or known.team is None or known.file == file.file or known.team == owners.files.get(file.file):
+        return None
+    line = dag.document.get("line")
+    return FileError(
+        f"{place(file.file, line)}: the id {shown(dag.dag_id)} belongs to a DAG of another team, whose runs are kept; "
+        f"choose another id, or have an administrator delete that DAG",
+        line,
+        dag_id=dag.dag_id,
+    )
+
+
+def _unknown_pool(dag: ParsedDag, file: ParsedFile, pools: Collection[str], owners: Owners) -> FileError | None:
+    allowed = {"", owners.files.get(file.file)}
     for task in dag.document.get("tasks", ()):
         pool = task.get("pool", DEFAULT_POOL)
-        if pool in pools:
+        if pool in pools and owners.pools.get(pool, "") in allowed:
             continue
+        # The pools of other teams are not there for this one.
+        pools = [one for one in pools if owners.pools.get(one, "") in allowed]
         line = task.get("line") or dag.document.get("line")
         close = difflib.get_close_matches(pool[:250], pools, n=1)
         make = "make it with 'treadle pools set'"

@@ -18,9 +18,10 @@ from treadle.timetables.base import DagRunInfo, DataInterval
 from treadle_metadata import dag_warnings
 from treadle_metadata.assets.references import store_references
 from treadle_metadata.catalog import writes
-from treadle_metadata.catalog.decisions import Accepted, Decisions, Stored, decide, needs_document
+from treadle_metadata.catalog.decisions import Accepted, Decisions, Owners, Stored, decide, needs_document
 from treadle_metadata.catalog.parsed import UNSTABLE, FileError, FileState, ParsedFile
 from treadle_metadata.connection import WAKE, notify
+from treadle_metadata.rights.teams import TEAM_OF_FILE
 from treadle_metadata.statements import execute, rows, tuples
 
 CATALOG_LOCK: Final = 0x74726561646C6511
@@ -92,7 +93,8 @@ def store_parsed(
     if not files:
         return _done(connection, {}, [], deactivated, woken=bool(deactivated))
     stored = _stored(connection, files)
-    decisions = decide(files, stored, _pools(connection))
+    owners = Owners(_pools(connection), _teams(connection, files))
+    decisions = decide(files, stored, owners.pools, owners)
     accepted, errors = _planned(decisions, plan)
     versions = writes.store_versions(connection, [one for one, _ in accepted], now=now)
     writes.store_dags(connection, accepted, versions, now=now, paused_by_default=paused_by_default)
@@ -126,8 +128,14 @@ def _done(
     return Outcome(failing, digests, new, frozenset(deactivated))
 
 
-def _pools(connection: Connection) -> frozenset[str]:
-    return frozenset(row[0] for row in tuples(connection, "SELECT name FROM slot_pool"))
+def _pools(connection: Connection) -> dict[str, str]:
+    return {row[0]: row[1] for row in tuples(connection, "SELECT name, team FROM slot_pool")}
+
+
+def _teams(connection: Connection, files: Sequence[ParsedFile]) -> dict[str, str | None]:
+    team = TEAM_OF_FILE.replace("{file}", "given.file")
+    sql = f"SELECT given.file, {team} FROM unnest(%(files)s::text[]) AS given (file)"
+    return {row[0]: row[1] for row in tuples(connection, sql, {"files": [one.file for one in files]})}
 
 
 def _stored(connection: Connection, files: Sequence[ParsedFile]) -> dict[str, Stored]:
@@ -136,7 +144,7 @@ def _stored(connection: Connection, files: Sequence[ParsedFile]) -> dict[str, St
     found = rows(
         connection,
         """
-        SELECT dag.dag_id, dag.file, dag.is_active, dag.version_id, version.hash AS digest, version.file_hash,
+        SELECT dag.dag_id, dag.file, dag.team, dag.is_active, dag.version_id, version.hash AS digest, version.file_hash,
                dag.last_interval_start, dag.last_interval_end, dag.next_run_at, dag_file.inputs
         FROM dag
         LEFT JOIN dag_version AS version ON version.id = dag.version_id
@@ -169,6 +177,7 @@ def _as_stored(row: Mapping[str, Any]) -> Stored:
         last=None if start is None else DataInterval(start, row["last_interval_end"]),
         next_run_at=row["next_run_at"],
         inputs=row["inputs"] or {},
+        team=row["team"],
     )
 
 

@@ -7,14 +7,17 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
 from treadle.timetables.base import DagRunInfo
 from treadle_metadata.catalog.decisions import Accepted
 from treadle_metadata.catalog.parsed import FileError, FileState, ParsedFile
+from treadle_metadata.rights.teams import TEAM_OF_FILE
 from treadle_metadata.statements import execute, tuples
+
+_TEAM: Final[LiteralString] = TEAM_OF_FILE.replace("{file}", "new.file")
 
 
 def forget_files(connection: Connection, gone: Collection[str]) -> list[str]:
@@ -142,11 +145,11 @@ def store_dags(
         return
     execute(
         connection,
-        """
-        INSERT INTO dag (dag_id, file, version_id, is_paused, display_name, description, owners, tags,
+        f"""
+        INSERT INTO dag (dag_id, file, team, version_id, is_paused, display_name, description, owners, tags,
                          schedule_summary, max_active_runs, max_active_tasks, waits_for_past, last_parsed_at,
                          parse_seconds, created_at)
-        SELECT new.dag_id, new.file, new.version_id, coalesce(new.is_paused, %(paused)s), new.display_name,
+        SELECT new.dag_id, new.file, {_TEAM}, new.version_id, coalesce(new.is_paused, %(paused)s), new.display_name,
                new.description, new.owners, new.tags, new.schedule_summary, new.max_active_runs, new.max_active_tasks,
                new.waits_for_past, %(now)s, new.parse_seconds, %(now)s
         FROM jsonb_to_recordset(%(rows)s::jsonb)
@@ -154,7 +157,7 @@ def store_dags(
                     owners text[], tags text[], schedule_summary text, max_active_runs int, max_active_tasks int,
                     waits_for_past boolean, parse_seconds float)
         ON CONFLICT (dag_id) DO UPDATE
-        SET file = excluded.file, version_id = excluded.version_id, is_active = true, has_import_errors = false,
+        SET file = excluded.file, team = excluded.team, version_id = excluded.version_id, is_active = true, has_import_errors = false,
             display_name = excluded.display_name, description = excluded.description, owners = excluded.owners,
             tags = excluded.tags, schedule_summary = excluded.schedule_summary,
             max_active_runs = excluded.max_active_runs, max_active_tasks = excluded.max_active_tasks,

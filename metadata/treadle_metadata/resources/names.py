@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, LiteralString
 
 from treadle_metadata.errors import InvalidRequestError, shown
 
 LONGEST_NAME: Final = 250
 LONGEST_TEXT: Final = 1024 * 1024
+OF_TEAM: Final[LiteralString] = "(%(team)s::text IS NULL OR team = %(team)s)"
+"""The condition that a row belongs to the team that is asked for, if one is."""
 
 
 def checked_name(what: str, name: str) -> str:

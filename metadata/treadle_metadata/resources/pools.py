@@ -1,5 +1,7 @@
 """Pools: how many slots tasks of a kind may take together. ``default_pool`` is always there.
 
+A pool is a team's, so that no other team's DAG may name it, or everybody's; its name is unique all the same.
+
 Making or changing one tells the DAG processors, which read the files again that were refused for a pool.
 """
 
@@ -20,42 +22,55 @@ UNLIMITED: Final = -1
 _MOST_SLOTS: Final = 2**31 - 1
 
 _INSERT: Final = """
-    INSERT INTO slot_pool (name, slots, description, include_deferred)
-    VALUES (%(name)s, %(slots)s, %(description)s, %(include_deferred)s)
+    INSERT INTO slot_pool (name, slots, description, include_deferred, team)
+    VALUES (%(name)s, %(slots)s, %(description)s, %(include_deferred)s, coalesce(%(team)s, ''))
     ON CONFLICT (name) DO NOTHING
 """
 
 _SET: Final = """
-    INSERT INTO slot_pool (name, slots, description, include_deferred)
-    VALUES (%(name)s, %(slots)s, %(description)s, %(include_deferred)s)
+    INSERT INTO slot_pool (name, slots, description, include_deferred, team)
+    VALUES (%(name)s, %(slots)s, %(description)s, %(include_deferred)s, coalesce(%(team)s, ''))
     ON CONFLICT (name) DO UPDATE
-    SET slots = excluded.slots, description = excluded.description, include_deferred = excluded.include_deferred
+    SET slots = excluded.slots, description = excluded.description, include_deferred = excluded.include_deferred,
+        team = coalesce(%(team)s, slot_pool.team)
 """
 
 
 def create_pool(
-    connection: Connection, name: str, slots: int, description: str = "", *, include_deferred: bool = False
+    connection: Connection,
+    name: str,
+    slots: int,
+    description: str = "",
+    *,
+    include_deferred: bool = False,
+    team: str = "",
 ) -> None:
-    """Create a pool; ``slots`` -1 means without limit.
+    """Create a pool of ``team``; ``slots`` -1 means without limit.
 
     Raises:
         ConflictError: there is one with that name.
         InvalidRequestError: the name or the number of slots cannot be used.
     """
-    if execute(connection, _INSERT, _checked(name, slots, description, include_deferred)) == 0:
+    if execute(connection, _INSERT, _checked(name, slots, description, include_deferred, team)) == 0:
         raise ConflictError(f"pool {shown(name)} exists already")
     notify(connection, POOLS)
 
 
 def set_pool(
-    connection: Connection, name: str, slots: int, description: str = "", *, include_deferred: bool = False
+    connection: Connection,
+    name: str,
+    slots: int,
+    description: str = "",
+    *,
+    include_deferred: bool = False,
+    team: str | None = None,
 ) -> None:
-    """Create a pool or change the one with that name.
+    """Create a pool or change the one with that name; ``team`` None leaves it whose it is.
 
     Raises:
         InvalidRequestError: the name or the number of slots cannot be used.
     """
-    execute(connection, _SET, _checked(name, slots, description, include_deferred))
+    execute(connection, _SET, _checked(name, slots, description, include_deferred, team))
     notify(connection, POOLS)
 
 
@@ -117,10 +132,15 @@ def import_pools(connection: Connection, content: Mapping[str, Any]) -> list[str
     return list(content)
 
 
-def _checked(name: str, slots: int, description: str, include_deferred: bool) -> dict[str, Any]:
+def _checked(
+    name: str, slots: int, description: str, include_deferred: bool, team: str | None = None
+) -> dict[str, Any]:
     if not UNLIMITED <= slots <= _MOST_SLOTS:
         raise InvalidRequestError(f"pool {shown(name)} cannot have {slots} slots: expected -1 (no limit) or 0 and more")
+    if team and name == DEFAULT_POOL:
+        raise ConflictError(f"pool {DEFAULT_POOL!r} is everybody's: it cannot be a team's")
     return {
+        "team": team,
         "name": checked_name("pool name", name),
         "slots": slots,
         "description": checked_text("the description of a pool", description),

@@ -27,6 +27,8 @@ dag = Table(
     metadata,
     Column("dag_id", Text, primary_key=True),
     Column("file", Text, nullable=False),
+    # The team that owns the file's folder; NULL: nobody's.
+    Column("team", Text),
     Column("version_id", BigInteger, ForeignKey("dag_version.id", use_alter=True)),
     Column("is_paused", Boolean, nullable=False),
     Column("is_active", Boolean, nullable=False, server_default=text("true")),
@@ -65,6 +67,7 @@ dag = Table(
     ),
     Index("dag_held_back", "dag_id", postgresql_where=text("at_run_limit")),
     Index("dag_in_file", "file"),
+    Index("dag_of_team", "team", postgresql_where=text("team IS NOT NULL")),
 )
 
 dag_version = Table(

@@ -1,10 +1,9 @@
-"""What running the service needs: daemons' leases, accounts, the audit log and the history of moves."""
+"""What running the service needs: daemons' leases, the audit log and the history of moves."""
 
 from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
-    Boolean,
     Column,
     Date,
     Identity,
@@ -34,18 +33,6 @@ process = Table(
     # Of a scheduler: the names of its executors, each with what keeps attempts from being started just now.
     Column("executors", JSONB),
     Index("process_newest_of_kind", "kind", text("heartbeat_at DESC")),
-)
-
-account = Table(
-    "account",
-    metadata,
-    Column("username", Text, primary_key=True),
-    Column("password_hash", Text, nullable=False),
-    Column("role", Text, nullable=False),
-    Column("is_active", Boolean, nullable=False, server_default=text("true")),
-    # Raised by a password or role change: every token that names an older number is dead.
-    Column("token_version", Integer, nullable=False, server_default=text("0")),
-    moment("created_at", required=True),
 )
 
 audit_log = Table(

@@ -14,12 +14,16 @@ slot_pool = Table(
     Column("slots", Integer, nullable=False),
     Column("description", Text, nullable=False, server_default=text("''")),
     Column("include_deferred", Boolean, nullable=False, server_default=text("false")),
+    # Whose DAGs may use it; empty: everybody's.
+    Column("team", Text, nullable=False, server_default=text("''")),
     CheckConstraint("slots >= -1", name="slots_known"),
 )
 
 variable = Table(
     "variable",
     metadata,
+    # Whose it is; empty: everybody's. Two teams may have one key each, and none sees the other's.
+    Column("team", Text, primary_key=True, server_default=text("''")),
     Column("key", Text, primary_key=True),
     Column("value", Text, nullable=False),
     Column("description", Text),
@@ -28,6 +32,7 @@ variable = Table(
 connection = Table(
     "connection",
     metadata,
+    Column("team", Text, primary_key=True, server_default=text("''")),
     Column("conn_id", Text, primary_key=True),
     Column("conn_type", Text, nullable=False),
     Column("description", Text),

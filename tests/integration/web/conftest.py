@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from fastapi import FastAPI
 from tests.support.scheduling import install
-from tests.support.web import LOGS_DAG, PASSWORD, Client, add_instances, client_of
+from tests.support.web import LOGS_DAG, PASSWORD, Client, add_instances, client_of, session_of
 
 from treadle_metadata import accounts
 from treadle_metadata.accounts import Role
@@ -18,7 +18,6 @@ from treadle_metadata.runs import trigger_run
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute
 from treadle_webserver.app import create_app
-from treadle_webserver.tokens import Claim
 
 
 @cache
@@ -57,7 +56,7 @@ def anyone(app: FastAPI) -> Iterator[Client]:
 def admin(app: FastAPI, anyone: Client, database: Database, clock: ManualClock) -> Client:
     """A client that is logged in as an Admin."""
     username = add_account(database, Role.ADMIN, clock)
-    anyone.token = app.state.service.tokens.issue(Claim(username, 0), now=clock.now())
+    anyone.token = session_of(database, username, clock)
     return anyone
 
 

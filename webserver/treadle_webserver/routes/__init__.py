@@ -15,11 +15,13 @@ from treadle_webserver.routes import (
     callbacks,
     clearing,
     connections,
+    dag_run_batches,
     dag_runs,
     dag_sources,
     dags,
     event_logs,
     execution,
+    human_steps,
     import_errors,
     login,
     logs,
@@ -31,6 +33,7 @@ from treadle_webserver.routes import (
     queued_events,
     roles,
     steps,
+    task_instance_batches,
     task_instances,
     tasks,
     teams,
@@ -42,6 +45,7 @@ from treadle_webserver.routes import (
     why,
     xcoms,
 )
+from treadle_webserver.routes.ui import UI
 
 # Paths with fixed words come before those that take any word in their place.
 _API: Final[tuple[APIRouter, ...]] = (
@@ -57,6 +61,7 @@ _API: Final[tuple[APIRouter, ...]] = (
     why.router,
     missed_times.router,
     tasks.router,
+    dag_run_batches.router,
     dag_runs.router,
     waiting.router,
     callbacks.router,
@@ -65,6 +70,8 @@ _API: Final[tuple[APIRouter, ...]] = (
     xcoms.router,
     tries.router,
     steps.router,
+    human_steps.router,
+    task_instance_batches.router,
     task_instances.router,
     pools.router,
     variables.router,
@@ -74,6 +81,7 @@ _API: Final[tuple[APIRouter, ...]] = (
     event_logs.router,
     assets.router,
     queued_events.router,
+    *UI,
     # Takes every address that is left.
     pages.router,
 )

@@ -1,0 +1,215 @@
+"""What an account with rights for some DAGs only can reach in the database: views that leave out everything else.
+
+The web server runs the requests of such an account in transactions whose ``search_path`` begins with the schema of
+these views. Each has the name of a table, so every statement of the project meets the view instead, with nothing in
+its text that could be forgotten: lists, counts, searches, batches and errors know of no foreign row (cases E12, F11,
+F12). ``migration`` makes the views anew with each schema; a crash in between leaves the old ones, or none, in which
+case such accounts are refused. Accounts whose rights reach everything never meet them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, LiteralString
+
+from sqlalchemy import Connection
+
+from treadle_metadata.statements import execute, tuples
+from treadle_metadata.tables import metadata
+
+SCHEMA: Final[LiteralString] = "treadle_scope"
+
+# Evaluated once for a statement, not for each row.
+_DAGS: Final[LiteralString] = "ANY ((SELECT nullif(current_setting('treadle.dags', true), '')::text[])::text[])"
+_TEAMS: Final[LiteralString] = "ANY ((SELECT nullif(current_setting('treadle.teams', true), '')::text[])::text[])"
+
+_OF_DAG: Final[LiteralString] = f"it.dag_id = {_DAGS}"
+_OF_TEAM: Final[LiteralString] = f"it.team = {_TEAMS}"
+_OF_RUN: Final[LiteralString] = f"""
+    EXISTS (SELECT FROM {{base}}.dag_run AS run WHERE run.id = it.dag_run_id AND run.dag_id = {_DAGS})
+"""
+_OF_INSTANCE: Final[LiteralString] = f"""
+    EXISTS (SELECT FROM {{base}}.task_instance AS instance
+            WHERE instance.id = it.task_instance_id AND instance.month = it.month AND instance.dag_id = {_DAGS})
+"""
+_OF_VERSION: Final[LiteralString] = f"""
+    EXISTS (SELECT FROM {{base}}.dag_version AS version WHERE version.id = it.version_id AND version.dag_id = {_DAGS})
+"""
+# A file of several teams' DAGs shows to none of them what the others wrote.
+_OF_FILE: Final[LiteralString] = f"""
+    (EXISTS (SELECT FROM {{base}}.dag WHERE dag.file = it.file AND dag.dag_id = {_DAGS})
+     OR (SELECT folder.team FROM {{base}}.team_folder AS folder WHERE starts_with(it.file, folder.folder || '/')
+         ORDER BY length(folder.folder) DESC LIMIT 1) = {_TEAMS})
+    AND NOT EXISTS (SELECT FROM {{base}}.dag WHERE dag.file = it.file AND NOT dag.dag_id = {_DAGS})
+"""
+_ASSET_KNOWN: Final[LiteralString] = f"""
+    EXISTS (SELECT FROM {{base}}.asset_reference AS reference WHERE reference.dag_id = {_DAGS}
+            AND (reference.kind, reference.name) IN (('asset', asset.name), ('uri', asset.uri)))
+    OR EXISTS (SELECT FROM {{base}}.asset_event AS told
+               WHERE told.asset_id = asset.id AND told.source_dag_id = {_DAGS})
+"""
+_ALIAS_KNOWN: Final[LiteralString] = f"""
+    EXISTS (SELECT FROM {{base}}.asset_reference AS reference
+            WHERE reference.dag_id = {_DAGS} AND reference.kind = 'alias' AND reference.name = %s)
+"""
+
+SCOPED: Final[dict[str, LiteralString]] = {
+    "asset": _ASSET_KNOWN.replace("asset.name", "it.name").replace("asset.uri", "it.uri").replace("asset.id", "it.id"),
+    "asset_alias": _ALIAS_KNOWN.replace("%s", "it.name"),
+    "asset_alias_event": _ALIAS_KNOWN.replace("%s", "it.alias_name"),
+    "asset_event": f"""
+        it.source_dag_id = {_DAGS}
+        OR EXISTS (SELECT FROM {{base}}.asset WHERE asset.id = it.asset_id AND ({_ASSET_KNOWN}))
+    """,
+    "asset_reference": _OF_DAG,
+    "asset_run_queue": _OF_DAG,
+    "audit_log": _OF_DAG,
+    "backfill": _OF_DAG,
+    "callback": _OF_RUN,
+    "connection": _OF_TEAM,
+    "dag": _OF_DAG,
+    "dag_code": f"""
+        EXISTS (SELECT FROM {{base}}.dag_version_code AS had
+                JOIN {{base}}.dag_version AS version ON version.id = had.version_id
+                WHERE had.hash = it.hash AND version.dag_id = {_DAGS})
+    """,
+    "dag_favorite": _OF_DAG,
+    "dag_file": _OF_FILE,
+    "dag_run": _OF_DAG,
+    "dag_run_asset_event": _OF_DAG,
+    "dag_version": _OF_DAG,
+    "dag_version_code": _OF_VERSION,
+    "dag_warning": _OF_DAG,
+    "deadline": _OF_RUN,
+    "durable_blob": _OF_INSTANCE,
+    "durable_journal": _OF_INSTANCE,
+    "durable_step": _OF_INSTANCE,
+    "human_step": _OF_INSTANCE,
+    "import_error": _OF_FILE,
+    "missed_slot": _OF_DAG,
+    "sensor_wait": _OF_INSTANCE,
+    "slot_pool": _OF_TEAM,
+    "task_attempt": _OF_INSTANCE,
+    "task_instance": _OF_DAG,
+    "variable": _OF_TEAM,
+    "work_item": _OF_INSTANCE,
+    "xcom": _OF_INSTANCE,
+}
+"""Which rows of a table an account reaches: ``it`` is the row, ``{base}`` the schema of the tables."""
+
+OPEN: Final = frozenset(
+    {
+        # Rights themselves: their routes need a permission of the installation, or are about oneself.
+        "account",
+        "api_token",
+        "dag_grant",
+        "login_session",
+        "role",
+        "team",
+        "team_folder",
+        "team_member",
+        # Of the installation: nothing of a DAG stands there, or nobody reads it by a route.
+        "process",
+        "run_wakeup",
+        "schedule_pace",
+        "state_transition",
+    }
+)
+"""Tables that need no view. A test asserts that each table is here or in ``SCOPED``."""
+
+_FOREIGN: Final[dict[tuple[str, str], LiteralString]] = {
+    ("asset_event", name): f"CASE WHEN it.source_dag_id = {_DAGS} THEN it.{name} END"
+    for name in ("source_dag_id", "source_task_id", "source_run_id", "source_map_index")
+}
+"""Columns that name foreign things in a row that an account may see."""
+
+# What all may know: how much of a pool is in use, whoever uses it. The states are those of the two partial indexes of
+# unfinished instances, so that finished rows are never touched.
+_SLOT_USE: Final[LiteralString] = """
+    CREATE VIEW treadle_scope.slot_use AS
+    SELECT pool, state, sum(pool_slots)::bigint AS slots FROM {base}.task_instance
+    WHERE state IN ('queued', 'running', 'restarting', 'deferred') GROUP BY pool, state
+    UNION ALL
+    SELECT pool, state, sum(pool_slots)::bigint FROM {base}.task_instance WHERE state = 'scheduled'
+    GROUP BY pool, state
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a transaction may reach: these DAGs, and what belongs to these teams ("": to everybody)."""
+
+    dags: frozenset[str]
+    teams: frozenset[str]
+
+
+def enter(connection: Connection, scope: Scope) -> None:
+    """Let the rest of the transaction reach ``scope`` only."""
+    execute(
+        connection,
+        """
+        SELECT set_config('search_path', 'treadle_scope, ' || current_setting('search_path'), true),
+               set_config('treadle.dags', %(dags)s::text[]::text, true),
+               set_config('treadle.teams', %(teams)s::text[]::text, true)
+        """,
+        {"dags": sorted(scope.dags), "teams": sorted(scope.teams)},
+    )
+
+
+def install(connection: Connection) -> None:
+    """Make the views, in place of those that are there, for the tables as this Treadle knows them."""
+    remove(connection)
+    base = tuples(connection, "SELECT quote_ident(current_schema())")[0][0]
+    execute(connection, "CREATE SCHEMA treadle_scope")
+    for statement in _statements():
+        execute(connection, statement.replace("{base}", base))
+    execute(connection, f"COMMENT ON SCHEMA treadle_scope IS '{digest()}'")
+
+
+def remove(connection: Connection) -> None:
+    """Drop the views, so that the tables can be changed."""
+    execute(connection, "DROP SCHEMA IF EXISTS treadle_scope CASCADE")
+
+
+def are_current(connection: Connection) -> bool:
+    """Tell whether the database has the views of this Treadle."""
+    sql = "SELECT obj_description(to_regnamespace('treadle_scope')::oid, 'pg_namespace')"
+    return bool(tuples(connection, sql)[0][0] == digest())
+
+
+@cache
+def digest() -> str:
+    """Return what tells one set of views from another."""
+    return hashlib.sha256("\n".join(_statements()).encode()).hexdigest()
+
+
+def _statements() -> list[LiteralString]:
+    return [_SLOT_USE, *(_view(name, condition) for name, condition in sorted(SCOPED.items()))]
+
+
+def _view(name: str, condition: LiteralString) -> str:
+    columns = ", ".join(_column(name, column.name) for column in metadata.tables[name].columns)
+    # A row that a statement would push out of its sight, or write beyond it, is refused.
+    check = "" if any(table == name for table, _ in _FOREIGN) else " WITH CHECK OPTION"
+    return f"CREATE VIEW treadle_scope.{name} AS SELECT {columns} FROM {{base}}.{name} AS it WHERE {condition}{check}"
+
+
+def _column(table: str, name: str) -> str:
+    foreign = _FOREIGN.get((table, name))
+    return f'{foreign} AS "{name}"' if foreign else f'it."{name}"'
+
+
+def dags_of(connection: Connection, teams: Collection[str], granted: Collection[str]) -> dict[str, str | None]:
+    """Return the DAGs of ``teams`` and those of ``granted`` that are there, each with its team."""
+    found = tuples(
+        connection,
+        """
+        SELECT dag_id, team FROM dag WHERE team = ANY(%(teams)s::text[])
+        UNION SELECT dag_id, team FROM dag WHERE dag_id = ANY(%(granted)s::text[])
+        """,
+        {"teams": sorted(teams), "granted": sorted(granted)},
+    )
+    return {row[0]: row[1] for row in found}
