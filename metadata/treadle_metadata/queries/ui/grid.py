@@ -1,0 +1,125 @@
+"""The grid of a DAG: a page of its runs, and of each the state of every task and group; two statements.
+
+A run's cells come out of one index of its partition; a mapped task is counted by state in the database, so that a run
+of ten thousand instances is some rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final, LiteralString
+
+from sqlalchemy import Connection
+
+from treadle_metadata.queries.conditions import Conditions
+from treadle_metadata.queries.paging import Page, PageRequest, SortKey, fetch_page
+from treadle_metadata.queries.ui.summaries import add, state_of
+from treadle_metadata.statements import tuples
+from treadle_metadata.states import RunState
+
+_SELECT: Final[LiteralString] = """
+    run.id, run.run_id, run.month, run.state, run.run_type, run.run_after, run.logical_date, run.queued_at,
+    run.started_at, run.ended_at, run.note IS NOT NULL AS has_note, run.triggering_user, run.backfill_id,
+    run.version_id, version.number AS version_number
+"""
+_SOURCE: Final[LiteralString] = "dag_run AS run JOIN dag_version AS version ON version.id = run.version_id"
+_SORTS: Final = {"run_after": SortKey("run.run_after", "timestamptz"), "id": SortKey("run.id", "bigint")}
+
+# Named by run and month, so that each run is looked up in its own partition.
+_CELLS: Final[LiteralString] = """
+    SELECT run.id, cell.task_id, cell.state, cell.number, cell.tries, cell.started, cell.ended, cell.mapped
+    FROM unnest(%(ids)s::bigint[], %(months)s::date[]) AS run (id, month) CROSS JOIN LATERAL (
+        SELECT task_id, state, count(*) AS number, max(try_number) AS tries, min(started_at) AS started,
+               max(ended_at) AS ended, bool_or(map_index >= 0) AS mapped
+        FROM task_instance AS instance WHERE instance.dag_run_id = run.id AND instance.month = run.month
+        GROUP BY task_id, state
+    ) AS cell
+"""
+
+
+@dataclass(slots=True)
+class Cell:
+    """A task or group in a run: how many of its instances are in which state, and its most tries."""
+
+    counts: dict[str, int]
+    tries: int = 0
+    is_mapped: bool = False
+    started: Any = None
+    ended: Any = None
+
+    @property
+    def state(self) -> str:
+        """The state that stands for all of it."""
+        return state_of(self.counts)
+
+    def take(self, state: str, number: int, tries: int, started: Any, ended: Any) -> None:
+        """Add some instances."""
+        self.counts[state] = self.counts.get(state, 0) + number
+        self.tries = max(self.tries, tries)
+        self.started = min(filter(None, (self.started, started)), default=None)
+        self.ended = max(filter(None, (self.ended, ended)), default=None)
+
+
+Cells = dict[str, Cell]
+
+
+def list_runs(
+    connection: Connection,
+    dag_id: str,
+    page: PageRequest,
+    *,
+    states: Sequence[str] = (),
+    run_types: Sequence[str] = (),
+    run_ids: Sequence[str] = (),
+) -> Page:
+    """Return a page of a DAG's runs, the newest first."""
+    conditions = Conditions()
+    conditions.equals("run.dag_id", "dag_id", dag_id)
+    conditions.states("run.state", RunState, states)
+    conditions.any_of("run.run_type", "run_types", run_types)
+    conditions.any_of("run.run_id", "run_ids", run_ids)
+    return fetch_page(
+        connection,
+        select=_SELECT,
+        source=_SOURCE,
+        conditions=conditions,
+        sorts=_SORTS,
+        default=("-run_after",),
+        unique=("id",),
+        request=page,
+    )
+
+
+def cells(connection: Connection, runs: Sequence[tuple[int, date]]) -> dict[int, Cells]:
+    """Return the cells of these runs (id, month), by run and task."""
+    found: dict[int, Cells] = {run: {} for run, _ in runs}
+    if not runs:
+        return found
+    parameters = {"ids": [run for run, _ in runs], "months": [month for _, month in runs]}
+    for run, task_id, state, number, tries, started, ended, mapped in tuples(connection, _CELLS, parameters):
+        of_run = found[run]
+        cell = of_run.get(task_id)
+        if cell is None:
+            of_run[task_id] = Cell({state: number}, tries, mapped, started, ended)
+        else:
+            cell.is_mapped = cell.is_mapped or mapped
+            cell.take(state, number, tries, started, ended)
+    return found
+
+
+def with_groups(cells_of_run: Cells, groups_of: Mapping[str, Sequence[str]]) -> Cells:
+    """Return the cells of a run with one for each group, of all that stands in it."""
+    found = dict(cells_of_run)
+    for task_id, cell in cells_of_run.items():
+        for group in groups_of.get(task_id, ()):
+            whole = found.get(group)
+            if whole is None:
+                found[group] = Cell(dict(cell.counts), cell.tries, True, cell.started, cell.ended)
+            else:
+                add(whole.counts, cell.counts)
+                whole.tries = max(whole.tries, cell.tries)
+                whole.started = min(filter(None, (whole.started, cell.started)), default=None)
+                whole.ended = max(filter(None, (whole.ended, cell.ended)), default=None)
+    return found
