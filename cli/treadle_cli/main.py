@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "deadlines": Entry("treadle_cli.commands.deadlines:deadlines", "Deadlines of runs, kept and missed.", _WORK),
     "callbacks": Entry("treadle_cli.commands.callbacks:callbacks", "What was called at ends and deadlines.", _WORK),
     "steps": Entry("treadle_cli.commands.steps:steps", "Durable steps: list, accept, discard, post tokens.", _WORK),
+    "humans": Entry("treadle_cli.commands.humans:humans", "What tasks ask people; answer it.", _WORK),
     "backfill": Entry("treadle_cli.commands.backfill:backfill", "Run a DAG for dates in the past.", _WORK),
     "assets": Entry("treadle_cli.commands.assets:assets", "Data that tasks make and DAGs wait for.", _WORK),
     "pools": Entry("treadle_cli.commands.pools:pools", "Slots that tasks share.", _DRAWN_ON),
@@ -44,6 +45,9 @@ COMMANDS: Final = {
     ),
     "dag-processor": Entry(
         "treadle_cli.commands.daemons.dag_processor:dag_processor", "Reads DAG files as they change.", _SERVICE
+    ),
+    "triggerer": Entry(
+        "treadle_cli.commands.daemons.triggerer:triggerer", "Runs what deferred tasks wait for.", _SERVICE
     ),
     "webserver": Entry("treadle_cli.commands.daemons.webserver:webserver", "The REST API.", _SERVICE),
     "task": Entry(

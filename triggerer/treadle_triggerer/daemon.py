@@ -88,7 +88,9 @@ class Triggerer:
                     self._failures = 0
                 except ServerUnavailable as error:
                     self._failures += 1
-                    log.warning("the server does not answer, trying again: %s", error)
+                    # A server that starts at the same time as we do takes a while.
+                    level = logging.INFO if self._process_id is None else logging.WARNING
+                    log.log(level, "the server does not answer, trying again: %s", error)
                     self._stopping.wait(min(_LONGEST_PAUSE, 0.25 * 2.0 ** min(self._failures, 5)))
         finally:
             self._end()

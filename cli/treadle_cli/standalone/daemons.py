@@ -37,6 +37,8 @@ class Daemon:
 
 WEBSERVER: Final = Daemon("webserver", "treadle_webserver.main")
 DAEMONS: Final[tuple[Daemon, ...]] = (
+    # It speaks to the web server, to the last.
+    Daemon("triggerer", "treadle_cli.standalone.triggerer"),
     WEBSERVER,
     Daemon("dag-processor", "treadle_scheduler.parsing.main"),
     Daemon("scheduler", "treadle_scheduler.main"),
