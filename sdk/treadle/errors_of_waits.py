@@ -47,8 +47,10 @@ class SensorTimeout(FailTask):
     """A sensor's condition did not come true in time; no retry is tried, since it would not reset the time."""
 
     def __init__(self, waited: float, timeout: float, pokes: int) -> None:
+        looked = "once" if pokes == 1 else f"{pokes} times"
         super().__init__(
-            f"the condition did not come true in {waited:.0f} s ({pokes} pokes); the sensor's timeout is {timeout:g} s"
+            f"the condition did not come true in {waited:.0f} s (it was looked at {looked}); the sensor's timeout is "
+            f"{timeout:g} s"
         )
         self.waited = waited
 
