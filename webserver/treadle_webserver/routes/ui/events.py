@@ -28,7 +28,7 @@ ASKED_AT_MOST_EVERY: Final = 5.0
 LastEvent = Annotated[str | None, Query(max_length=60, description="Where to read on, as the header Last-Event-ID")]
 
 
-@router.get("/events", response_class=EventStream)
+@router.get("/events", response_class=EventStream, status_code=200)
 async def get_ui_events(
     request: Request,
     service: BareServiceOf,

@@ -5,6 +5,13 @@ import type { paths } from "./schema";
 /** The typed client of every route in the OpenAPI document; the session's cookie is its only credential. */
 export const api = createClient<paths>({ baseUrl: BASE, credentials: "same-origin" });
 
+/** The JSON that a GET of this path answers with. */
+export type Got<Path extends keyof paths> = paths[Path] extends {
+    get: { responses: { 200: { content: { "application/json": infer Shape } } } };
+}
+    ? Shape
+    : never;
+
 /** What the server said when it refused: its own sentence, and the HTTP status. */
 export class ApiError extends Error {
     readonly status: number;

@@ -9,7 +9,7 @@ export const router = createBrowserRouter(
         {
             element: <Shell />,
             children: [
-                { index: true, lazy: () => import("../pages/home") },
+                { index: true, lazy: () => import("../pages/home/index") },
                 { path: "*", element: <NotFound /> },
             ],
         },

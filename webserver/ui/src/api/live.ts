@@ -1,0 +1,89 @@
+import type { QueryClient, QueryKey } from "@tanstack/react-query";
+import { BASE } from "./base";
+import { keys } from "./keys";
+
+interface ChangedRun {
+    dag_id: string;
+    run_id: string;
+    state: string;
+    tasks: boolean;
+}
+
+/** What the server's stream tells: runs, DAGs (null: any of them may have changed) and kinds of other things. */
+export interface Change {
+    runs: ChangedRun[];
+    dags: string[] | null;
+    kinds: string[];
+}
+
+/** Everything has to be looked at again. */
+export const RESYNC = "resync";
+type Message = Change | typeof RESYNC;
+
+const OF_KIND: Record<string, readonly QueryKey[]> = {
+    pool: [keys.pools, keys.home, keys.timeline],
+    import_error: [keys.home, keys.dags],
+    human_step: [keys.humanSteps, keys.home],
+    process: [keys.home],
+    asset: [keys.assets],
+    backfill: [keys.dags],
+};
+
+/** Return the keys of what a change makes stale; the keys of everything if any DAG may have changed. */
+export function staleAfter(change: Change): readonly QueryKey[] {
+    if (change.dags === null) return [[]];
+    const stale: QueryKey[] = change.kinds.flatMap((kind) => OF_KIND[kind] ?? []);
+    if (change.runs.length + change.dags.length > 0) stale.push(keys.home, keys.dags, keys.runs, keys.timeline);
+    for (const dagId of change.dags) stale.push(keys.dag(dagId));
+    for (const run of change.runs) {
+        stale.push(keys.run(run.dag_id, run.run_id), [...keys.dag(run.dag_id), "overview"]);
+    }
+    return stale;
+}
+
+/**
+ * Follow the server's stream until the returned function is called.
+ *
+ * Browsers hold few connections to one server, and a stream takes one for good. So of all tabs one follows the stream,
+ * whichever gets the lock, and tells the others; when it is closed another one takes over and asks for what it missed.
+ */
+export function followLive(queries: QueryClient): () => void {
+    const stopping = new AbortController();
+    const channel = new BroadcastChannel("treadle-live");
+    const hear = (message: Message) => apply(queries, message);
+    channel.onmessage = (event: MessageEvent<Message>) => hear(event.data);
+    const tell = (message: Message) => {
+        hear(message);
+        channel.postMessage(message);
+    };
+    navigator.locks
+        .request("treadle-live", { signal: stopping.signal }, () => stream(stopping.signal, tell))
+        .catch((error: unknown) => {
+            if (!stopping.signal.aborted) throw error;
+        });
+    return () => {
+        stopping.abort();
+        channel.close();
+    };
+}
+
+function apply(queries: QueryClient, message: Message): void {
+    const stale = message === RESYNC ? [[]] : staleAfter(message);
+    for (const queryKey of stale) void queries.invalidateQueries({ queryKey });
+}
+
+function stream(stop: AbortSignal, tell: (message: Message) => void): Promise<void> {
+    return new Promise((resolve) => {
+        const source = new EventSource(`${BASE}/ui/events`);
+        source.addEventListener("change", (event) => tell(JSON.parse(event.data) as Change));
+        source.addEventListener(RESYNC, () => tell(RESYNC));
+        // A browser comes back by itself unless the server refused; then the session has ended, which `me` finds out.
+        source.addEventListener("error", () => {
+            if (source.readyState === EventSource.CLOSED) tell(RESYNC);
+        });
+        stop.addEventListener("abort", () => {
+            source.close();
+            resolve();
+        });
+    });
+}

@@ -1,0 +1,47 @@
+import { useQuery } from "@tanstack/react-query";
+import type { Middleware } from "openapi-fetch";
+import { ApiError, answered, api, type Got } from "./client";
+import { keys } from "./keys";
+import { queries } from "./queries";
+
+export type Me = Got<"/ui/me">;
+
+let csrfToken: string | undefined;
+
+/** Sends the proof that a write comes from these pages; the server wants it beside the cookie (case F7). */
+const proof: Middleware = {
+    onRequest({ request }) {
+        if (csrfToken !== undefined && request.method !== "GET") request.headers.set("X-CSRF-Token", csrfToken);
+        return request;
+    },
+};
+api.use(proof);
+
+/** Return the account that is logged in, or null. Every page waits for it, so rights are known before buttons show. */
+export function useSession() {
+    return useQuery({ queryKey: keys.me, queryFn: currentAccount, retry: false });
+}
+
+async function currentAccount(): Promise<Me | null> {
+    try {
+        csrfToken = (await answered(api.GET("/auth/me"))).csrf_token;
+        return await answered(api.GET("/ui/me"));
+    } catch (error) {
+        if (error instanceof ApiError && error.status === 401) return null;
+        throw error;
+    }
+}
+
+/** Open a session; throws `ApiError` with the server's sentence when name or password are wrong. */
+export async function logIn(username: string, password: string): Promise<void> {
+    await answered(api.POST("/auth/login", { body: { username, password } }));
+    await queries.resetQueries();
+}
+
+/** End the session of this browser, and forget all that it was shown. */
+export async function logOut(): Promise<void> {
+    await answered(api.POST("/auth/logout"));
+    csrfToken = undefined;
+    queries.clear();
+    queries.setQueryData(keys.me, null);
+}

@@ -1,0 +1,30 @@
+import { logOut, type Me } from "../api/session";
+import { Button } from "../components/button";
+import { Select } from "../components/field";
+import { type Clock, type Theme, usePreferences } from "./preferences";
+import styles from "./shell.module.css";
+
+/** Who is logged in, the way out, and the choices that hold for every page. */
+export function AccountMenu({ me }: { me: Me }) {
+    const { clock, setClock, theme, setTheme } = usePreferences();
+    return (
+        <div className={styles.account}>
+            <Select label="Times in" value={clock} onChange={(event) => setClock(event.target.value as Clock)}>
+                <option value="utc">UTC</option>
+                <option value="local">This browser's zone</option>
+                <option value="dag">The DAG's zone</option>
+            </Select>
+            <Select label="Colours" value={theme} onChange={(event) => setTheme(event.target.value as Theme)}>
+                <option value="system">As the system</option>
+                <option value="light">Light</option>
+                <option value="dark">Dark</option>
+            </Select>
+            <p>
+                {me.username} <small>{me.role}</small>
+            </p>
+            <Button look="quiet" onClick={() => void logOut()}>
+                Log out
+            </Button>
+        </div>
+    );
+}

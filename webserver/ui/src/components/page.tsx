@@ -1,0 +1,35 @@
+import { type ReactNode, useEffect } from "react";
+import styles from "./page.module.css";
+
+interface PageHeadProps {
+    title: string;
+    /** One line below the title. */
+    children?: ReactNode;
+    actions?: ReactNode;
+}
+
+/** The head of a page, which names the browser's tab too. */
+export function PageHead({ title, children, actions }: PageHeadProps) {
+    useEffect(() => {
+        document.title = `${title} · Treadle`;
+    }, [title]);
+    return (
+        <header className={styles.head}>
+            <div>
+                <h1>{title}</h1>
+                {children !== undefined && <p>{children}</p>}
+            </div>
+            {actions !== undefined && <div className={styles.actions}>{actions}</div>}
+        </header>
+    );
+}
+
+/** A framed part of a page with a title of its own. */
+export function Panel({ title, children, className }: { title: string; children: ReactNode; className?: string }) {
+    return (
+        <section className={[styles.panel, className].filter(Boolean).join(" ")} aria-label={title}>
+            <h2>{title}</h2>
+            {children}
+        </section>
+    );
+}

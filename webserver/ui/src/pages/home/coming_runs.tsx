@@ -1,0 +1,27 @@
+import { Link } from "react-router";
+import { FromNow } from "../../components/clock";
+import { dagPath } from "../../components/links";
+import { Panel } from "../../components/page";
+import styles from "./home.module.css";
+import type { Home } from "./shape";
+
+/** What schedules will start next. */
+export function ComingRuns({ runs }: { runs: Home["coming_runs"] }) {
+    return (
+        <Panel title="Next runs">
+            {runs.length === 0 ? (
+                <p className={styles.quiet}>No DAG that is on has a run to come.</p>
+            ) : (
+                <ul className={styles.rows}>
+                    {runs.map((run) => (
+                        <li key={run.dag_id}>
+                            <Link to={dagPath(run.dag_id)}>{run.dag_name}</Link>
+                            <span className={styles.quiet}>{run.schedule}</span>
+                            {run.run_after !== null && <FromNow at={run.run_after} />}
+                        </li>
+                    ))}
+                </ul>
+            )}
+        </Panel>
+    );
+}

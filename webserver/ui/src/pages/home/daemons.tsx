@@ -1,0 +1,36 @@
+import { FromNow } from "../../components/clock";
+import { Panel } from "../../components/page";
+import { StateSign } from "../../components/state";
+import styles from "./home.module.css";
+import type { Home } from "./shape";
+
+/** Every process of the installation, and what is missing. */
+export function Daemons({ home }: { home: Home }) {
+    return (
+        <Panel title="Processes">
+            {home.missing_daemons.map((kind) => (
+                <p key={kind} className={styles.problem}>
+                    No {kind} is alive. Start one with <code>treadle {kind}</code>.
+                </p>
+            ))}
+            <ul className={styles.rows}>
+                {home.daemons.map((daemon) => (
+                    <li key={daemon.id}>
+                        <StateSign state={daemon.is_alive ? "success" : "failed"} />
+                        <span>{daemon.kind}</span>
+                        <span className={styles.quiet}>
+                            {daemon.hostname}, process {daemon.pid}
+                        </span>
+                        {daemon.is_alive || daemon.heartbeat_at === null ? (
+                            <span>alive</span>
+                        ) : (
+                            <span>
+                                last heard of <FromNow at={daemon.heartbeat_at} />
+                            </span>
+                        )}
+                    </li>
+                ))}
+            </ul>
+        </Panel>
+    );
+}

@@ -1,0 +1,37 @@
+import { useQuery } from "@tanstack/react-query";
+import { answered, api } from "../../api/client";
+import { keys } from "../../api/keys";
+import { ErrorNote, Skeleton } from "../../components/notes";
+import { PageHead } from "../../components/page";
+import { BrokenFiles } from "./broken_files";
+import { ComingRuns } from "./coming_runs";
+import { Counters } from "./counters";
+import { Daemons } from "./daemons";
+import { FailedRuns } from "./failed_runs";
+import styles from "./home.module.css";
+import { Pools } from "./pools";
+
+/** The first page: is everything well, what runs, what failed, what comes. */
+export function Component() {
+    const home = useQuery({ queryKey: keys.home, queryFn: () => answered(api.GET("/ui/home")) });
+    if (home.isError) return <ErrorNote error={home.error} />;
+    return (
+        <>
+            <PageHead title="Home" />
+            {home.data === undefined ? (
+                <Skeleton height="36rem" />
+            ) : (
+                <div className={styles.home}>
+                    <Counters home={home.data} />
+                    {home.data.import_error_count > 0 && <BrokenFiles home={home.data} />}
+                    <div className={styles.columns}>
+                        <FailedRuns runs={home.data.failed_runs} />
+                        <ComingRuns runs={home.data.coming_runs} />
+                        <Daemons home={home.data} />
+                        <Pools pools={home.data.pools} />
+                    </div>
+                </div>
+            )}
+        </>
+    );
+}

@@ -1,0 +1,3 @@
+import type { Got } from "../../api/client";
+
+export type Home = Got<"/ui/home">;
