@@ -38,8 +38,13 @@ class Target:
 
 
 @contextmanager
-def target(database: Database, settings: Settings, conn_id: str = "target") -> Iterator[Target]:
-    """Make a target and store it as connection ``conn_id``; drop it afterwards."""
+def target(
+    database: Database, settings: Settings, conn_id: str = "target", *, one_commit: bool = False
+) -> Iterator[Target]:
+    """Make a target and store it as connection ``conn_id``; drop it afterwards.
+
+    With ``one_commit`` its role may commit the end of a task together with the task's rows.
+    """
     parts = urlsplit(database.url.replace("postgresql+psycopg://", "postgresql://"))
     one = Target(parts.geturl())
     one.run(
@@ -49,6 +54,8 @@ def target(database: Database, settings: Settings, conn_id: str = "target") -> I
         "CREATE TABLE {0}.written (number int)",
         "ALTER TABLE {0}.written OWNER TO {0}",
     )
+    if one_commit:
+        one.run("GRANT EXECUTE ON FUNCTION treadle_commit TO {0}")
     options = parse_qs(parts.query)
     fields = {
         "conn_type": "postgres",
@@ -63,4 +70,4 @@ def target(database: Database, settings: Settings, conn_id: str = "target") -> I
     try:
         yield one
     finally:
-        one.run("DROP SCHEMA {0} CASCADE", "DROP ROLE {0}")
+        one.run("DROP SCHEMA {0} CASCADE", "DROP OWNED BY {0}", "DROP ROLE {0}")

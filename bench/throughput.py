@@ -70,6 +70,7 @@ def main(options: list[str]) -> None:
     parser.add_argument("--shape", choices=sorted(SOURCES), default="wide")
     parser.add_argument("--executor", choices=("local", "celery", "transactional"), default="local")
     parser.add_argument("--tasks", type=int, help="tasks in all (default: 200, empty: 500)")
+    parser.add_argument("--one-commit", action="store_true", help="of insert: the commit carries the task's end, too")
     parser.add_argument("--tasks-per-child", type=int, default=1)
     parser.add_argument("--parallelism", type=int, default=16)
     parser.add_argument("--repeat", type=int, default=3, help="measured rounds; the median counts")
@@ -85,7 +86,8 @@ def main(options: list[str]) -> None:
         installation = stack.enter_context(started(chosen.executor, {"bench": source}, chosen.parallelism, environment))
         where = None
         if chosen.shape == "insert":
-            where = stack.enter_context(target(installation.database, settings_of.load(installation.environment)))
+            settings = settings_of.load(installation.environment)
+            where = stack.enter_context(target(installation.database, settings, one_commit=chosen.one_commit))
         installation.wait_for_dag("bench")
         rounds = [measure(installation, runs, tasks, ended) for ended in range(0, (chosen.repeat + 1) * runs, runs)]
         if where is not None:

@@ -21,7 +21,7 @@ from treadle_metadata.errors import InvalidRequestError
 from treadle_metadata.statements import execute, rows, tuples
 from treadle_metadata.transitions import suspended
 
-QUESTIONS: Final = frozenset({"open_journal", "record_step", "read_step", "wait_for_step"})
+QUESTIONS: Final = frozenset({"open_journal", "record_step", "read_step", "wait_for_step", "record_step_failure"})
 
 INLINE_BYTES: Final = 1024 * 1024
 """A longer value goes to ``durable_blob``, under its SHA-256 (specification, durable runs, inline-cutoff)."""
@@ -30,6 +30,7 @@ SENT_BYTES: Final = 16 * 1024
 """A longer value is not sent when a journal is opened, but when its step is met."""
 
 _LONGEST_NAME: Final = 250
+_LONGEST_MESSAGE: Final = 2000
 
 # The journal of an attempt that runs: nobody else writes to it.
 _MINE: Final = """
@@ -52,7 +53,10 @@ _OPEN: Final = """
 _PINNED: Final = f"""
     SELECT id, plan, EXISTS (
         SELECT FROM durable_step AS step WHERE step.task_instance_id = durable_journal.task_instance_id
-            AND step.journal_id = durable_journal.id AND step.month = durable_journal.month) AS has_steps
+            AND step.journal_id = durable_journal.id AND step.month = durable_journal.month) AS has_steps,
+        current_schema() AS schema,
+        (SELECT encode(sha256(convert_to(secret || %(attempt_id)s::uuid::text || secret, 'UTF8')), 'hex')
+         FROM commit_secret) AS proof
     FROM durable_journal WHERE (id, task_instance_id, month) IN ({_MINE})
     FOR UPDATE
 """
@@ -93,6 +97,15 @@ _ONE: Final = f"""
                    AND blob.hash = step.blob
 """
 
+_FAILED: Final = f"""
+    WITH mine AS ({_MINE})
+    INSERT INTO durable_failure (task_instance_id, journal_id, month, name, inputs, attempt_id, try, error_type,
+                                 message, wait_seconds, failed_at)
+    SELECT mine.task_instance_id, mine.id, mine.month, %(name)s, %(inputs)s, %(attempt_id)s, %(try)s, %(error_type)s,
+           %(message)s, %(wait)s, %(now)s
+    FROM mine
+"""
+
 _WAIT: Final = f"""
     WITH mine AS ({_MINE})
     INSERT INTO durable_step (task_instance_id, journal_id, month, name, inputs, kind, token_hash, token, due_at,
@@ -126,6 +139,8 @@ def answer(connection: Connection, request: Mapping[str, Any], *, crypto: Crypto
         return _record(connection, of, args["value"])
     if request["op"] == "read_step":
         return _read(connection, of)
+    if request["op"] == "record_step_failure":
+        return _failed(connection, of, args)
     return _wait(connection, of, args, crypto)
 
 
@@ -142,7 +157,12 @@ def _open(connection: Connection, of: Mapping[str, Any], plan: str) -> dict[str,
     if pinned != plan:
         _note(connection, "UPDATE durable_journal SET refused_plan = %(plan)s", named)
     steps = rows(connection, _STEPS, named) if pinned == plan else ()
-    return {"id": str(journal["id"]), "plan": pinned, "steps": [dict(one) for one in steps]}
+    # With this, a transaction of the attempt can carry its end (treadle_commit), where the task's role may call that.
+    commit = {
+        "schema": journal["schema"],
+        "attempt": [str(of["attempt_id"]), of["task_instance_id"], str(of["month"]), journal["proof"]],
+    }
+    return {"id": str(journal["id"]), "plan": pinned, "steps": [dict(one) for one in steps], "commit": commit}
 
 
 def _note(connection: Connection, change: LiteralString, named: Mapping[str, Any]) -> None:
@@ -169,6 +189,20 @@ def _read(connection: Connection, of: Mapping[str, Any]) -> str:
         raise _over(of)
     text: str = found[0]["text"]
     return text
+
+
+def _failed(connection: Connection, of: Mapping[str, Any], args: Mapping[str, Any]) -> None:
+    tried, wait = args.get("try"), args.get("wait")
+    if not isinstance(tried, int) or not 0 < tried < 2**31 or not isinstance(wait, int | float | None):
+        raise InvalidRequestError(f"a failure of step {of['name']!r} is of try {tried!r}, with a wait of {wait!r} s")
+    failure = {
+        "try": tried,
+        "wait": None if wait is None else float(wait),
+        "error_type": _text(args, "error_type"),
+        "message": str(args.get("message")).replace("\0", "\\0").encode(errors="replace").decode()[:_LONGEST_MESSAGE],
+    }
+    if not execute(connection, _FAILED, {**of, **failure}):
+        raise _over(of)
 
 
 def _wait(connection: Connection, of: Mapping[str, Any], args: Mapping[str, Any], crypto: Crypto) -> dict[str, Any]:

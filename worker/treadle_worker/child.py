@@ -20,6 +20,7 @@ from dataclasses import fields
 from typing import Any, Final
 
 from treadle.errors import TaskNotFoundError
+from treadle.runtime import current
 from treadle.runtime.masking import MASKER
 from treadle.runtime.run_callback import run_callback
 from treadle.runtime.run_task import Limits, run_attempt
@@ -91,6 +92,7 @@ def run_one(stream: FrameStream, order: Message, find_dags: FindDags) -> None:
     """
     MASKER.clear()
     CAPTURE.begin(order["log"])
+    current.let_others_follow(whether=not order["last"])
     before = _usage()[0]
     result = _attempt(stream, order, find_dags)
     cpu_seconds, peak = _usage()

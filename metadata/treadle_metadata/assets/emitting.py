@@ -119,23 +119,32 @@ def reported(connection: Connection, reports: Sequence[Mapping[str, Any]], *, mo
     if not telling:
         return []
     found = rows(connection, _SOURCES, {"ids": list(telling), "month": month})
-    return [
-        NewEvent(
-            name=one.get("name"),
-            uri=one.get("uri"),
-            group=one.get("group"),
-            asset_extra=one.get("asset_extra"),
-            extra=one.get("extra") or {},
-            aliases=tuple(one.get("aliases") or ()),
-            partition_key=one.get("partition_key"),
-            dag_id=source["dag_id"],
-            task_id=source["task_id"],
-            run_id=source["run_id"],
-            map_index=source["map_index"],
-        )
-        for source in found
-        for one in telling[source["id"]]["asset_events"]
-    ]
+    return [_event(one, source) for source in found for one in telling[source["id"]]["asset_events"]]
+
+
+def is_usable(told: Mapping[str, Any]) -> bool:
+    """Tell whether an event as a report tells of it can be stored."""
+    try:
+        _row(_event(told, dict.fromkeys(("dag_id", "task_id", "run_id", "map_index"))))
+    except (InvalidRequestError, TypeError):
+        return False
+    return True
+
+
+def _event(one: Mapping[str, Any], source: Mapping[str, Any]) -> NewEvent:
+    return NewEvent(
+        name=one.get("name"),
+        uri=one.get("uri"),
+        group=one.get("group"),
+        asset_extra=one.get("asset_extra"),
+        extra=one.get("extra") or {},
+        aliases=tuple(one.get("aliases") or ()),
+        partition_key=one.get("partition_key"),
+        dag_id=source["dag_id"],
+        task_id=source["task_id"],
+        run_id=source["run_id"],
+        map_index=source["map_index"],
+    )
 
 
 def _row(event: NewEvent) -> dict[str, Any]:

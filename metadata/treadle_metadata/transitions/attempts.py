@@ -80,7 +80,7 @@ _FINISH: Final = """
             ended_at = report.ended_at, hostname = coalesce(report.hostname, attempt.hostname), pid = report.pid,
             exit_code = report.exit_code, signal = report.signal, peak_rss_bytes = report.peak_rss,
             cpu_seconds = report.cpu_seconds, error = report.error, rendered_fields = report.rendered,
-            code_hash = coalesce(report.code_hash, attempt.code_hash)
+            code_hash = coalesce(report.code_hash, attempt.code_hash), committed = NULL
         FROM unnest(%(attempt_ids)s::uuid[], %(outcomes)s::text[], %(started)s::timestamptz[], %(ended)s::timestamptz[],
                     %(hostnames)s::text[], %(pids)s::int[], %(exit_codes)s::int[], %(signals)s::int[],
                     %(peak_rss)s::bigint[], %(cpu_seconds)s::float8[], %(errors)s::jsonb[], %(rendered)s::jsonb[],

@@ -31,6 +31,8 @@ class Journal:
         if found["plan"] != plan:
             raise StepPlanChangedError(f"task {ti.task_id!r} of run {ti.run_id!r}", found["plan"], plan)
         self._id: str = found["id"]
+        self.commit: dict[str, Any] | None = found.get("commit")
+        """By what a transaction can carry the attempt's end (``treadle.durable.targets``); an old server has none."""
         self._held: list[dict[str, str]] | None = None
         self._recorded: dict[tuple[str, str], str | None] = {
             (one["name"], one["inputs"]): one["value"] for one in found["steps"]

@@ -1,44 +1,28 @@
 """``@task.transaction``: a function whose database writes are committed exactly once, with the record that they are.
 
 The attempt opens a connection to the task's own database (a PostgreSQL named by ``conn_id``; the metadata database's
-credentials are never seen here) and claims a row of ``treadle_inbox`` there, under the idempotency key of its journal.
-The function's writes, its result, its XComs and its asset events commit with that row. An attempt that dies before
-the commit leaves nothing; one that dies after it is followed by one that finds the row and hands on what it holds.
+credentials are never seen here). The function's writes, its result, its XComs and its asset events commit together
+(``treadle.durable.targets`` tells how). An attempt that dies before the commit leaves nothing; one that dies after it
+has ended well, or is followed by one that finds what was committed and hands it on.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib
-import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from typing import Any, Final
 
 from treadle import xcom
 from treadle.connections import Connection
 from treadle.durable.journal import journal
-from treadle.errors import ConnectionFormatError, LibraryMissingError, NotInTaskError
+from treadle.durable.targets import opened
+from treadle.errors import NotInTaskError
 from treadle.operators.python import PythonOperator
+from treadle.runtime.results import push_result
 
-INBOX: Final = "treadle_inbox"
 _STEP: Final = "@task.transaction"
-_POSTGRES: Final = ("postgres", "postgresql")
-
-_EXISTS: Final = f"SELECT to_regclass('{INBOX}') IS NOT NULL"
-
-# By one at a time: two that make a table at once may fail on each other.
-_LOCK: Final = "SELECT pg_advisory_xact_lock(7955925856)"
-_MAKE: Final = f"""
-    CREATE TABLE IF NOT EXISTS {INBOX} (
-        key text PRIMARY KEY, task text NOT NULL, result text, committed_at timestamptz NOT NULL DEFAULT now()
-    )
-"""
-
-# Another attempt that is about to commit under the same key is waited for here: then its row is there, or it is not.
-_CLAIM: Final = f"INSERT INTO {INBOX} (key, task) VALUES (%s, %s) ON CONFLICT (key) DO NOTHING"
-_READ: Final = f"SELECT result FROM {INBOX} WHERE key = %s"
-_KEEP: Final = f"UPDATE {INBOX} SET result = %s WHERE key = %s"
 
 
 class TransactionDecoratedOperator(PythonOperator):
@@ -64,13 +48,20 @@ class TransactionDecoratedOperator(PythonOperator):
         ti = context["ti"]
         task = f"{ti.dag_id}.{ti.task_id}[{ti.map_index}] of {ti.run_id}"
         key = found.key_of(_STEP, hashlib.sha256(task.encode()).hexdigest())
-        with connected(Connection.get(self.conn_id)) as database, database.transaction(), found.held() as steps:
-            if database.execute(_CLAIM, (key, task)).rowcount == 0:
-                self.log.info("An earlier attempt has committed; what it came to is handed on.")
-                return self._restored(context, json.loads(database.execute(_READ, (key,)).fetchone()[0]))
-            context["transaction"] = database
-            value = super().call(context)
-            database.execute(_KEEP, (json.dumps(self._kept(context, value) | {"steps": steps}), key))
+        with opened(Connection.get(self.conn_id)) as target, ExitStack() as late:
+            way = target.one_commit(found.commit) or target.inbox(key, task)
+            database = target.database
+            with database.transaction(), found.held() as steps:
+                kept = way.begin()
+                if kept is not None:
+                    self.log.info("An earlier attempt has committed; what it came to is handed on.")
+                    return self._restored(context, kept)
+                context["transaction"] = database
+                value = super().call(context)
+                push_result(ti, self, value)
+                # The note and the commit go out together: what the note locks is not held by a process that stalls.
+                late.enter_context(database.pipeline())
+                way.end(self._kept(context, value), steps)
         return value
 
     def _kept(self, context: Mapping[str, Any], value: Any) -> dict[str, Any]:
@@ -84,29 +75,3 @@ class TransactionDecoratedOperator(PythonOperator):
         if self.outlets:
             context["outlet_events"].replay(kept["asset_events"])
         return xcom.loads(kept["value"])
-
-
-@contextmanager
-def connected(named: Connection) -> Iterator[Any]:
-    """Open a psycopg connection to a PostgreSQL, its inbox made if it is not there.
-
-    Raises:
-        ConnectionFormatError: it is of another type.
-        LibraryMissingError: psycopg is not installed where the task runs.
-    """
-    if named.conn_type not in _POSTGRES:
-        reason = f"@task.transaction needs a connection of type postgres, this one is of type {named.conn_type}"
-        raise ConnectionFormatError(conn_id=named.conn_id, reason=reason)
-    try:
-        # A library of the task's machine, which tasks without transactions do not need.
-        psycopg = importlib.import_module("psycopg")
-    except ImportError as error:
-        raise LibraryMissingError("psycopg", "transaction") from error
-    where = {"host": named.host, "port": named.port, "user": named.login, "password": named.password}
-    given = {**where, "dbname": named.schema, **named.extra_dejson}
-    with psycopg.connect(autocommit=True, **{name: value for name, value in given.items() if value}) as database:
-        if not database.execute(_EXISTS).fetchone()[0]:
-            with database.transaction():
-                database.execute(_LOCK)
-                database.execute(_MAKE)
-        yield database

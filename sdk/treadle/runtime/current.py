@@ -22,6 +22,7 @@ class _Current:
     context: Any = None
     variables: Mapping[str, str] = field(default_factory=dict)
     connections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    others_follow: bool = False
 
 
 _current = _Current()
@@ -38,6 +39,16 @@ def asker() -> Asker:
         return Asker.FILE
     is_test = isinstance(_current.context, Mapping) and _current.context.get("test_mode")
     return Asker.TEST if is_test else Asker.TASK
+
+
+def others_follow() -> bool:
+    """Tell whether this process may run another attempt after this one (``tasks_per_child``)."""
+    return _current.others_follow
+
+
+def let_others_follow(*, whether: bool) -> None:
+    """Note whether another attempt may follow the one that begins."""
+    _current.others_follow = whether
 
 
 def context() -> Any:

@@ -25,12 +25,12 @@ from treadle.runtime.deferring import Resume, report_of
 from treadle.runtime.interruptions import call_on_kill, terminable, time_limit
 from treadle.runtime.outcomes import SUCCESS, Ending, ending_of, traceback_of
 from treadle.runtime.rendering import Renderer, has_template
+from treadle.runtime.results import push_result
 from treadle.runtime.showing import shown_fields, storable_text
 from treadle.runtime.supervisor import AttemptResult, Supervisor
 from treadle.runtime.task_instance import DagRun, TaskInstance
 from treadle.runtime.upstream import Results
 from treadle.triggers.deferral import TaskDeferred
-from treadle.xcom import RETURN_KEY
 
 if TYPE_CHECKING:
     from treadle.dags import DAG
@@ -139,7 +139,7 @@ class Attempt:
         if task.post_execute_hook is not None:
             task.post_execute_hook(self._context, value)
         task.post_execute(self._context, value)
-        self._push(task, value)
+        push_result(self._ti, task, value)
         if task.outlets:
             self._result.asset_events = self._context["outlet_events"].reported()
 
@@ -175,19 +175,6 @@ class Attempt:
             self._results,
             native=self._dag.render_template_as_native_obj if native is None else native,
         )
-
-    def _push(self, task: BaseOperator, value: Any) -> None:
-        if not task.do_xcom_push or value is None:
-            return
-        if task.multiple_outputs:
-            if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-                raise TypeError(
-                    f"task {task.task_id!r} has multiple_outputs, so it must return a dict with string keys; "
-                    f"it returned {type(value).__name__}: {value!r:.200}"
-                )
-            for key, item in value.items():
-                self._ti.xcom_push(key, item)
-        self._ti.xcom_push(RETURN_KEY, value)
 
     def _ended_by(self, raised: BaseException) -> Ending:
         ending = ending_of(raised)

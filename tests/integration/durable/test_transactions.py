@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import LiteralString
+from uuid import uuid4
+
+import psycopg
 import pytest
 from bench.targets import target
 from tests.support.durable import charges, running, state
@@ -65,6 +69,74 @@ def test_a_row_is_written_once_and_its_result_handed_on_whenever_the_task_dies(
         assert charges(settings) == [["effect", "1"], ["effect", "1"]]
         assert one.select("SELECT FROM durable_step") == []
         assert owner.rows("SELECT count(*) FROM treadle_inbox") == [(1,)]
+
+
+def test_where_the_role_may_commit_the_end_too_a_task_that_dies_after_it_has_succeeded_at_once(
+    own_database: Database, settings: Settings
+) -> None:
+    """Killed before the commit: tried again. Killed after it: no try is charged, though no retry is left."""
+    source = SOURCE.format(middle=DIES.strip())
+    with (
+        target(own_database, settings, one_commit=True) as owner,
+        running(own_database, settings, source, retries=1) as one,
+    ):
+        wait_until(one.is_over, 30)
+        assert state(one) == "success"
+        assert owner.rows("SELECT number FROM written") == [(7,)]
+        outcomes = one.select("SELECT outcome, signal, committed FROM task_attempt ORDER BY try_number")
+        assert [tuple(row.values()) for row in outcomes] == [("failed", 9, None), ("success", 9, None)]
+        pushed = {row["key"]: row["value"] for row in one.select("SELECT key, value FROM xcom")}
+        assert pushed == {"return_value": '{"$type":"tuple","$value":["wrote",7]}', "more": '{"rows":1}'}
+        assert [row["extra"] for row in one.select("SELECT extra FROM asset_event")] == [{"rows": 1}]
+        assert [row["name"] for row in one.select("SELECT name FROM durable_step")] == ["effect"]
+        assert owner.rows("SELECT to_regclass('treadle_inbox')") == [(None,)]
+
+
+def test_an_attempt_that_is_over_cannot_commit(own_database: Database, settings: Settings) -> None:
+    """Marked meanwhile, which its worker has yet to hear: what it wrote is rolled back."""
+    waiting = "transaction.execute('SELECT pg_advisory_lock(77)')"
+    with (
+        target(own_database, settings, one_commit=True) as owner,
+        psycopg.connect(owner.url, autocommit=True) as other,
+    ):
+        other.execute("SELECT pg_advisory_lock(77)")
+        with running(own_database, settings, SOURCE.format(middle=waiting), retries=0) as one:
+            waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+            wait_until(lambda: other.execute(waits).fetchone() == (1,), 20)
+            other.execute("UPDATE task_instance SET state = 'restarting'")
+            other.execute("SELECT pg_advisory_unlock(77)")
+            over = "SELECT error->>'message' AS message FROM task_attempt WHERE outcome = 'failed'"
+            wait_until(lambda: one.select(over), 20)
+            assert "is over: nothing that it wrote is committed" in one.select(over)[0]["message"]
+            assert owner.rows("SELECT number FROM written") == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "SELECT treadle_commit(%(id)s, %(instance)s, %(month)s, 'no proof', '{{}}')",
+        "SELECT treadle_commit(%(other)s, %(instance)s, %(month)s, %(proof)s, '{{}}')",
+    ],
+)
+def test_who_cannot_prove_to_be_an_attempt_notes_nothing_for_it(
+    own_database: Database, settings: Settings, call: LiteralString
+) -> None:
+    middle = "signal.pause()"
+    with (
+        target(own_database, settings, one_commit=True) as owner,
+        running(own_database, settings, SOURCE.format(middle=middle), retries=0) as one,
+    ):
+        wait_until(lambda: one.select("SELECT FROM durable_journal"), 20)
+        attempt = one.select("SELECT attempt_id, task_instance_id, month FROM task_attempt")[0]
+        proof = "SELECT encode(sha256(convert_to(secret || %(id)s || secret, 'UTF8')), 'hex') AS p FROM commit_secret"
+        other = str(uuid4())
+        given = {"id": attempt["attempt_id"], "instance": attempt["task_instance_id"], "month": attempt["month"]}
+        given |= {"other": other, "proof": one.select(proof, id=str(attempt["attempt_id"]))[0]["p"]}
+        with psycopg.connect(owner.url) as connection:
+            connection.execute(f"SET ROLE {owner.name}".encode())
+            assert connection.execute(call.replace("{{}}", "{}").encode(), given).fetchone() == (False,)
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute("SELECT secret FROM commit_secret")
 
 
 @pytest.mark.parametrize(
