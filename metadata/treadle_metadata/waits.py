@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
@@ -47,14 +47,19 @@ _NOTE: Final = """
     RETURNING began_at, pokes
 """
 
-_RUNS_NOW: Final = """
-    SELECT id FROM task_instance
-    WHERE id = %(task_instance_id)s AND month = %(month)s AND attempt_id = %(attempt_id)s AND state = 'running'
+_TEAM: Final = """
+    SELECT coalesce(dag.team, '') FROM task_instance AS instance JOIN dag ON dag.dag_id = instance.dag_id
+    WHERE instance.id = %(task_instance_id)s AND instance.month = %(month)s
+      AND instance.attempt_id = %(attempt_id)s AND instance.state = 'running'
 """
 
-_RUNS: Final = """
+# What belongs to another team does not exist for a task, as it does not for a person (case F11).
+_SEEN: Final[LiteralString] = "(%(team)s::text IS NULL OR coalesce(dag.team, '') IN ('', %(team)s))"
+
+_RUNS: Final = f"""
     SELECT id, month, run_id, state, logical_date FROM dag_run
     WHERE dag_id = %(dag_id)s AND logical_date = ANY(%(dates)s::timestamptz[])
+      AND EXISTS (SELECT FROM dag WHERE dag.dag_id = dag_run.dag_id AND {_SEEN})
     ORDER BY logical_date
 """
 
@@ -66,9 +71,9 @@ _TASKS: Final = """
     GROUP BY 1, 2, 3
 """
 
-_NEWEST: Final = """
+_NEWEST: Final = f"""
     SELECT version.document FROM dag JOIN dag_version AS version ON version.id = dag.version_id
-    WHERE dag.dag_id = %(dag_id)s AND dag.is_active
+    WHERE dag.dag_id = %(dag_id)s AND dag.is_active AND {_SEEN}
 """
 
 
@@ -82,9 +87,10 @@ def answer(connection: Connection, request: Mapping[str, Any], *, crypto: Crypto
     of = {name: request[name] for name in ("attempt_id", "task_instance_id", "month")}
     if request["op"] == "note_wait":
         return _note(connection, of, args, now)
-    if not tuples(connection, _RUNS_NOW, of):
+    asker = tuples(connection, _TEAM, of)
+    if not asker:
         raise _over(of)
-    return states_of(connection, args)
+    return states_of(connection, args, team=asker[0][0])
 
 
 def _note(connection: Connection, of: Mapping[str, Any], args: Mapping[str, Any], now: datetime) -> dict[str, Any]:
@@ -103,11 +109,12 @@ def _over(of: Mapping[str, Any]) -> InvalidRequestError:
     return InvalidRequestError(f"attempt {of['attempt_id']} is over; it waits for nothing any more")
 
 
-def states_of(connection: Connection, args: Mapping[str, Any]) -> dict[str, Any]:
+def states_of(connection: Connection, args: Mapping[str, Any], *, team: str | None = None) -> dict[str, Any]:
     """Return the states of a DAG's runs of certain logical dates, and of some of its tasks in them.
 
     The question and the answer are those of ``treadle.runtime.supervisor.Supervisor.get_states``. Reads two indexes
-    by equality, whatever the DAG's history.
+    by equality, whatever the DAG's history. ``team`` is the asker's: its DAGs are seen, and those of no team; None sees
+    all.
 
     Raises:
         InvalidRequestError: the question is malformed.
@@ -115,9 +122,10 @@ def states_of(connection: Connection, args: Mapping[str, Any]) -> dict[str, Any]
     dag_id, dates, tasks, group = (args.get(name) for name in ("dag_id", "logical_dates", "task_ids", "group_id"))
     if not isinstance(dag_id, str) or not _are_texts(dates) or not (tasks is None or _are_texts(tasks)):
         raise InvalidRequestError("get_states asks for a dag_id, logical_dates and task_ids")
-    document = _document(connection, dag_id) if group is not None or args.get("check") else None
+    seen = {"dag_id": dag_id, "team": team}
+    document = _document(connection, seen) if group is not None or args.get("check") else None
     wanted = list(tasks or ()) + (_tasks_of_group(document, group) if document is not None and group else [])
-    found = rows(connection, _RUNS, {"dag_id": dag_id, "dates": _moments(dates or [])})
+    found = rows(connection, _RUNS, {**seen, "dates": _moments(dates or [])})
     counts: dict[int, dict[str, dict[str, int]]] = {}
     if found and wanted:
         parameters = {"runs": [one["id"] for one in found], "months": [one["month"] for one in found], "tasks": wanted}
@@ -135,8 +143,8 @@ def states_of(connection: Connection, args: Mapping[str, Any]) -> dict[str, Any]
     return {"runs": runs, "missing": _missing(document, dag_id, tasks or (), group) if args.get("check") else []}
 
 
-def _document(connection: Connection, dag_id: str) -> DagDocument | None:
-    found = tuples(connection, _NEWEST, {"dag_id": dag_id})
+def _document(connection: Connection, seen: Mapping[str, Any]) -> DagDocument | None:
+    found = tuples(connection, _NEWEST, seen)
     return loads(found[0][0]) if found else None
 
 
