@@ -55,7 +55,7 @@ def server_url() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def _shared_database(server_url: str) -> Iterator[Database]:
     with databases.clone(server_url) as url:
-        database = Database(url)
+        database = Database(url, plan_once=True)
         yield database
         database.close()
 

@@ -16,11 +16,12 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
+from treadle_metadata import claims
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.deciding.limits import Limits, Load
 from treadle_metadata.deciding.turns import Turns
 from treadle_metadata.settings import Settings, executor_limits
-from treadle_metadata.statements import execute, rows, tuples
+from treadle_metadata.statements import execute, rows, tuples, tuples_of_each
 
 _HELD: Final = """
     SELECT slot_pool.name, slot_pool.slots, active.pool, active.executor, active.number, active.slots,
@@ -143,17 +144,33 @@ _CANDIDATES: Final = """
 """
 
 
-def held(connection: Connection, settings: Settings) -> tuple[Load, Limits, date]:
+Held = tuple[Load, Limits, date]
+
+
+def held_if_first(connection: Connection, settings: Settings) -> Held | None:
+    """Take the admission lock until the transaction ends and return what is ``held``; None if another holds the lock.
+
+    One round trip. What is held is read by a statement of its own, which begins when the lock is there.
+    """
+    locked, found = tuples_of_each(connection, claims.ADMISSION, (_HELD, {"executor": settings.executor}))
+    return _held(found, settings) if locked[0][0] else None
+
+
+def held(connection: Connection, settings: Settings) -> Held:
     """Return what pools and executors hold, the limits, and the first month of a run that is not over.
 
     Tasks that name no executor are with the default one. Deferred instances hold their slots where their pool says so,
     and nothing else. Nothing of a month before that one is ready or under way: what looks for it need not open the
     partitions of a long past.
     """
+    return _held(tuples(connection, _HELD, {"executor": settings.executor}), settings)
+
+
+def _held(found: Sequence[Any], settings: Settings) -> Held:
     load = Load()
     pools = {}
     since = date.max
-    for name, size, pool, executor, count, slots, first in tuples(connection, _HELD, {"executor": settings.executor}):
+    for name, size, pool, executor, count, slots, first in found:
         if name is not None:
             pools[name] = size
         if pool is not None:

@@ -6,14 +6,16 @@ dag_run (by id), task_instance (by id), slot_pool (design section 4).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import Connection
 
-from treadle_metadata.statements import rows, tuples
+from treadle_metadata.lane import Statement
+from treadle_metadata.statements import rows, tuples, tuples_of_each
 
 ADMISSION_LOCK: Final = 0x74726561
 """Key of the transaction-level advisory lock that lets one scheduler at a time admit tasks."""
@@ -78,16 +80,32 @@ _RUNNING_RUNS: Final = """
     SELECT id FROM dag_run WHERE id = ANY(%(ids)s) AND state = 'running' ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 """
 
-# An array, not a join: planned once for all parameters, a join would go through all runs in the order of their ids.
+# Arrays, not joins: planned once for all parameters, a join would go through all runs in the order of their ids. A
+# wake-up that commits after this statement began is neither read nor forgotten, and is found next time; of a run that
+# another scheduler evaluated since, the row is locked, and read, as that one left it. Forgotten with those of the
+# claimed runs are the wake-ups of runs that are not running any more, or are gone.
 _WOKEN_RUNS: Final = """
-    SELECT id, dag_id, run_id, version_id, month, run_type, started_at, logical_date, ending, ending_reason,
-           evaluated_by
-    FROM dag_run
-    WHERE state = 'running' AND id = ANY(ARRAY(
-        SELECT dag_run_id FROM run_wakeup WHERE due_at <= %(now)s ORDER BY due_at LIMIT %(wakeups)s))
-    ORDER BY id LIMIT %(most)s
-    FOR NO KEY UPDATE SKIP LOCKED
+    WITH claimed AS MATERIALIZED (
+        SELECT id, dag_id, run_id, version_id, month, run_type, started_at, logical_date, ending, ending_reason,
+               evaluated_by
+        FROM dag_run
+        WHERE state = 'running' AND id = ANY(ARRAY(
+            SELECT dag_run_id FROM run_wakeup WHERE due_at <= %(now)s ORDER BY due_at LIMIT %(wakeups)s))
+        ORDER BY id LIMIT %(most)s
+        FOR NO KEY UPDATE SKIP LOCKED
+    ), forgotten AS (
+        DELETE FROM run_wakeup
+        WHERE due_at <= %(now)s AND (
+            dag_run_id = ANY(ARRAY(SELECT id FROM claimed))
+            OR NOT EXISTS (SELECT FROM dag_run AS run WHERE run.id = dag_run_id AND run.state = 'running'))
+        RETURNING dag_run_id, changed
+    )
+    SELECT claimed.*, forgotten.dag_run_id IS NOT NULL AS is_told, forgotten.changed
+    FROM claimed LEFT JOIN forgotten ON forgotten.dag_run_id = claimed.id
+    ORDER BY claimed.id
 """
+
+_NEXT_WAKEUP: Final = "SELECT due_at FROM run_wakeup ORDER BY due_at LIMIT 1"
 
 _OLD_RUNS: Final = """
     SELECT id, dag_id, run_id FROM dag_run
@@ -151,8 +169,18 @@ _ADMISSION: Final = """
            set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)
 """
 
+ADMISSION: Final[Statement] = (_ADMISSION, {"key": ADMISSION_LOCK})
+"""What ``try_admission_lock`` runs, for those who have more to ask along with it."""
+
 
 # The row goes with its worker: one that dies before the start is found by the attempt's lease.
+# One that is locked has just noted what it came to, and commits (treadle_commit): a stalled session holds up nobody.
+_TO_END: Final = """
+    SELECT attempt_id, committed FROM task_attempt
+    WHERE attempt_id = ANY(%(attempt_ids)s) AND month = %(month)s
+    FOR UPDATE SKIP LOCKED
+"""
+
 _WORK: Final = """
     WITH taken AS (
         SELECT attempt_id FROM work_item WHERE queue = ANY(%(queues)s) AND is_callback = %(callbacks)s
@@ -161,6 +189,34 @@ _WORK: Final = """
     DELETE FROM work_item USING taken WHERE work_item.attempt_id = taken.attempt_id
     RETURNING work_item.number, work_item.workload
 """
+
+
+_OF_WOKEN_RUN: Final = (
+    "id",
+    "dag_id",
+    "run_id",
+    "version_id",
+    "month",
+    "run_type",
+    "started_at",
+    "logical_date",
+    "ending",
+    "ending_reason",
+    "evaluated_by",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WokenRuns:
+    """Runs that were claimed, and what the wake-ups said that were forgotten with it."""
+
+    rows: Sequence[Mapping[str, Any]]
+    changed: Mapping[int, frozenset[int] | None]
+    """By run, the ids of the instances that changed; None: anything may have."""
+    retrying: Set[int]
+    """The runs in which a retry may be due: a wake-up names no instance."""
+    next_at: datetime | None
+    """When the next wake-up is due; a time in the past means that its run is held elsewhere, or left for next time."""
 
 
 def claim_due_dags(
@@ -190,9 +246,24 @@ def claim_running_runs(connection: Connection, ids: Sequence[int]) -> list[int]:
     return [row[0] for row in tuples(connection, _RUNNING_RUNS, {"ids": list(ids)})]
 
 
-def claim_woken_runs(connection: Connection, *, now: datetime, most: int) -> Sequence[Mapping[str, Any]]:
-    """Lock running runs that have a due wake-up."""
-    return rows(connection, _WOKEN_RUNS, {"now": now, "most": most, "wakeups": most * 20})
+def claim_woken_runs(connection: Connection, *, now: datetime, most: int) -> WokenRuns:
+    """Lock running runs that have a due wake-up, and forget what was due of them."""
+    found, following = tuples_of_each(
+        connection,
+        (_WOKEN_RUNS, {"now": now, "most": most, "wakeups": most * 20}),
+        (_NEXT_WAKEUP, {}),
+    )
+    rows: dict[int, Mapping[str, Any]] = {}
+    changed: dict[int, frozenset[int] | None] = {}
+    retrying: set[int] = set()
+    for *values, is_told, ids in found:
+        row = dict(zip(_OF_WOKEN_RUN, values, strict=True))
+        rows[row["id"]] = row
+        before = changed.get(row["id"], frozenset())
+        changed[row["id"]] = None if before is None or (is_told and ids is None) else before.union(ids or ())
+        if is_told and not ids:
+            retrying.add(row["id"])
+    return WokenRuns(list(rows.values()), changed, retrying, following[0][0] if following else None)
 
 
 def claim_expired_attempts(connection: Connection, *, now: datetime, most: int) -> Sequence[Mapping[str, Any]]:
@@ -236,7 +307,15 @@ def try_admission_lock(connection: Connection) -> bool:
     Until then the planner keeps to the order of indexes: it knows little of rows that are in a state for milliseconds,
     and would rather sort what it believes to be one row, and is a backlog. It does so once for each statement.
     """
-    return bool(tuples(connection, _ADMISSION, {"key": ADMISSION_LOCK})[0][0])
+    return bool(tuples(connection, *ADMISSION)[0][0])
+
+
+def claim_attempts_to_end(
+    connection: Connection, attempt_ids: Sequence[UUID], *, month: date
+) -> dict[UUID, str | None]:
+    """Lock attempts that are to end, but for those that commit at this moment; return what each has committed."""
+    parameters = {"attempt_ids": list(attempt_ids), "month": month}
+    return {row[0]: row[1] for row in tuples(connection, _TO_END, parameters)}
 
 
 def claim_work(connection: Connection, queues: Sequence[str], most: int, *, callbacks: bool) -> list[str]:

@@ -17,8 +17,10 @@ from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import ConnectionPoolEntry
 
-from treadle_metadata.direct import DirectConnection
+from treadle_metadata.direct import LANE, DirectConnection
+from treadle_metadata.lane import Lane
 
 WAKE: Final = "treadle_wake"
 """Channel that tells schedulers to look again; one notification per transaction, never one per row."""
@@ -37,7 +39,7 @@ POOLS: Final = "treadle_pools"
 
 RETRIES: Final = 5
 T = TypeVar("T")
-_RETRIED = ("40001", "40P01")
+_RETRIED = ("40001", "40P01", "26000")
 
 # Connections, transactions that were rolled back, resources, people who intervene, the operating system; and sessions
 # that were ended, or that find a standby where the primary was.
@@ -79,7 +81,7 @@ class Database:
             self._at_connect(f"SET idle_in_transaction_session_timeout = {round(idle_seconds * 1000)}")
         if plan_once:
             self._at_connect("SET plan_cache_mode = force_generic_plan")
-            event.listen(self.engine, "connect", lambda opened, _: _prepare_all(opened))
+            event.listen(self.engine, "connect", _prepare_all)
 
     def _at_connect(self, statement: str) -> None:
         event.listen(self.engine, "connect", lambda opened, _: _at_once(opened, statement))
@@ -160,11 +162,12 @@ def _at_once(opened: DBAPIConnection, statement: str) -> None:
     opened.commit()
 
 
-def _prepare_all(opened: DBAPIConnection) -> None:
-    """Have a connection prepare each statement at its first run, not its sixth, and keep them all."""
+def _prepare_all(opened: DBAPIConnection, entry: ConnectionPoolEntry) -> None:
+    """Have a connection prepare each statement at its first run, and keep them all."""
     driver = cast("psycopg.Connection[Any]", opened)
-    driver.prepare_threshold = 0
+    driver.prepare_threshold = None
     driver.prepared_max = 1000
+    entry.info[LANE] = Lane(driver)
 
 
 def notify(connection: Connection, channel: str, payload: str = "") -> None:

@@ -7,30 +7,46 @@ as ever: a connection that broke is thrown away with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, LiteralString
+from collections.abc import Sequence
+from typing import Any, Final
 
 import psycopg
 from sqlalchemy import Connection
 
+from treadle_metadata.lane import Answer, Lane, Statement
+
+LANE: Final = "lane"
+"""Where a connection that prepares everything keeps its lane, in the pool's notes about it."""
+
+Answered = psycopg.Cursor[tuple[Any, ...]] | Answer
+
 
 class DirectConnection(Connection):
-    """Gives ``treadle_metadata.statements`` the driver's own cursor."""
+    """Gives ``treadle_metadata.statements`` the driver's own cursor, or a lane where everything is prepared."""
 
     _driver: psycopg.Connection[tuple[Any, ...]] | None = None
+    _lane: Lane | None = None
 
-    def run_directly(self, sql: LiteralString, parameters: Mapping[str, Any]) -> psycopg.Cursor[tuple[Any, ...]] | None:
-        """Run ``sql`` and return the cursor; None, with nothing done, if somebody listens to statements (as tests do).
+    def run_directly(self, statements: Sequence[Statement]) -> Sequence[Answered] | None:
+        """Run statements and return their answers; None, with nothing done, if somebody listens (as tests do).
 
         Raises:
             DBAPIError: as SQLAlchemy would raise it.
         """
-        if self.dispatch.before_cursor_execute:
+        driver, lane = self.driver, self._lane
+        is_heard = bool(self.dispatch.before_cursor_execute)
+        if lane is not None:
+            # What psycopg prepares it discards with each rollback, and with it all that the session has prepared.
+            driver.prepare_threshold = 0 if is_heard else None
+        if is_heard:
             return None
         try:
-            return self.driver.execute(sql, parameters)
+            if lane is not None:
+                return lane.run(statements)
+            return [driver.execute(sql, parameters) for sql, parameters in statements]
         except psycopg.Error as error:
             # Also tells whether the connection is still good, and the pool if it is not.
+            sql, parameters = statements[0]
             self._handle_dbapi_exception(error, sql, dict(parameters), None, None)
 
     @property
@@ -40,4 +56,5 @@ class DirectConnection(Connection):
             found = self.connection.driver_connection
             assert isinstance(found, psycopg.Connection)
             self._driver = found
+            self._lane = self.connection.info.get(LANE)
         return self._driver

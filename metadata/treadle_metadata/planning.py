@@ -195,34 +195,8 @@ def next_queued_run_due(connection: Connection, *, now: datetime) -> datetime | 
     )
 
 
-def forget_wakeups(
-    connection: Connection, dag_run_ids: Sequence[int], *, now: datetime
-) -> tuple[dict[int, frozenset[int] | None], set[int]]:
-    """Delete the due wake-ups of these claimed runs, and those of runs that are not running any more, or are gone.
-
-    Returns, for each run, the ids of the instances that changed (None: anything may have), and the runs in which a
-    retry may be due: its wake-up names no instance.
-    """
-    found = tuples(
-        connection,
-        """
-        DELETE FROM run_wakeup
-        WHERE due_at <= %(now)s AND (
-            dag_run_id = ANY(%(ids)s)
-            OR NOT EXISTS (SELECT FROM dag_run AS run WHERE run.id = dag_run_id AND run.state = 'running'))
-        RETURNING dag_run_id, changed
-        """,
-        {"ids": list(dag_run_ids), "now": now},
-    )
-    changes: dict[int, frozenset[int] | None] = {}
-    for run, changed in found:
-        before = changes.get(run, frozenset())
-        changes[run] = None if before is None or changed is None else before.union(changed)
-    return changes, {run for run, changed in found if not changed}
-
-
 def next_wakeup(connection: Connection) -> datetime | None:
-    """Return when the next wake-up is due; a time in the past means that its run is held elsewhere."""
+    """Return when the next wake-up is due, those of this transaction included."""
     return _moment(connection, "SELECT due_at FROM run_wakeup ORDER BY due_at LIMIT 1", {})
 
 

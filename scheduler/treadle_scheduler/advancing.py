@@ -6,7 +6,7 @@ only a mapping that gets its instances costs some of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
@@ -14,6 +14,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from treadle_metadata.admission import weigh_anew
+from treadle_metadata.claims import WokenRuns
 from treadle_metadata.deciding.past import held_by_past
 from treadle_metadata.deciding.readiness import Change, Decisions, decide
 from treadle_metadata.deciding.snapshot import ACTIVE, Snapshot
@@ -22,7 +23,7 @@ from treadle_metadata.states import RunState, TaskState
 from treadle_metadata.transitions import instances, runs
 from treadle_scheduler.context import Context
 from treadle_scheduler.expansion import Expansion
-from treadle_scheduler.memory import Changed, Updates
+from treadle_scheduler.memory import Updates
 from treadle_scheduler.time_limits import end_overdue
 
 _MOVES: Final = (
@@ -36,11 +37,18 @@ Held = Mapping[int, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Woken:
-    """What the wake-ups of runs said: which instances changed, and in which runs a retry may be due."""
+class Advanced:
+    """What came of it: how many runs ended, whose DAGs' next runs may start now, and whether runs were woken anew."""
 
-    changed: Changed
-    retrying: Set[int]
+    ended: int
+    wakes: bool
+
+    def __add__(self, other: Advanced) -> Advanced:
+        """Return both together."""
+        return Advanced(self.ended + other.ended, self.wakes or other.wakes)
+
+
+NOTHING: Final = Advanced(0, wakes=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +64,12 @@ def advance(
     connection: Connection,
     context: Context,
     woken: Sequence[Mapping[str, Any]],
-    why: Woken,
+    why: WokenRuns,
     *,
     month: date,
     now: datetime,
-) -> int:
-    """Move runs on; return how many ended, since their DAGs' next runs may start now."""
+) -> Advanced:
+    """Move runs on."""
     graphs = context.graphs.get(connection, {run["version_id"] for run in woken})
     open_runs = end_overdue(connection, woken, graphs, month=month, now=now)
     retrying = [run["id"] for run in open_runs if run["id"] in why.retrying]
@@ -77,8 +85,9 @@ def advance(
     _write_moves(connection, context, decided, month, now)
     decided = _expand(connection, context, decided, held, month, now)
     _end(connection, context, decided, month, now)
-    _wake_following(connection, decided, now)
-    return len(woken) - len(open_runs) + sum(one.what.finish is not None for one in decided)
+    wakes = _wake_following(connection, decided, now) or any(run["ending"] for run in open_runs)
+    ended = len(woken) - len(open_runs) + sum(one.what.finish is not None for one in decided)
+    return Advanced(ended, wakes or len(open_runs) < len(woken))
 
 
 def _decide(context: Context, run: Mapping[str, Any], updates: Updates, held: Held) -> Decided:
@@ -153,12 +162,12 @@ def _end(connection: Connection, context: Context, decided: Sequence[Decided], m
         runs.finish(connection, ids, outcome, now=now, reason=reason)
 
 
-def _wake_following(connection: Connection, decided: Sequence[Decided], now: datetime) -> None:
-    """Have the runs looked at that may wait for one of these."""
+def _wake_following(connection: Connection, decided: Sequence[Decided], now: datetime) -> bool:
+    """Have the runs looked at that may wait for one of these; tell whether there are any."""
     depended_on, over = [], []
     for one in decided:
         if one.snapshot.graph.past_dependent:
             depended_on.append(one.run["id"])
         elif one.what.finish is not None and one.run["logical_date"] is not None:
             over.append(one.run["id"])
-    runs.wake_following(connection, depended_on, over=over, now=now)
+    return runs.wake_following(connection, depended_on, over=over, now=now) > 0

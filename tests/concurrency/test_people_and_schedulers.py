@@ -75,7 +75,7 @@ def test_a_task_cleared_while_its_run_ends_runs_again(scheduler: TestScheduler, 
     selection = clearing.Selection(dag_id="d", task_ids=("a",))
     with meanwhile(scheduler.database, lambda other: clearing.clear(other, selection, now=clock.now())) as connection:
         run = the_run(connection)
-        assert claims.claim_woken_runs(connection, now=clock.now(), most=10)
+        assert claims.claim_woken_runs(connection, now=clock.now(), most=10).rows
         runs.finish(connection, [run["id"]], RunState.SUCCESS, now=clock.now())
     assert scheduler.run_states("d") == {run_id: "queued"}
 
@@ -94,7 +94,7 @@ def test_a_run_marked_failed_while_it_is_given_instances_keeps_none_that_could_s
     with scheduler.database.begin() as connection:
         runs.wake(connection, [(the_run(connection)["id"], clock.now())])
     with meanwhile(scheduler.database, mark) as connection:
-        (run,) = claims.claim_woken_runs(connection, now=clock.now(), most=10)
+        (run,) = claims.claim_woken_runs(connection, now=clock.now(), most=10).rows
         graph = GraphCache().get(connection, [run["version_id"]])[run["version_id"]]
         new = [instance_row(graph, 0, run["id"], map_index, "scheduled") for map_index in range(3)]
         instances.insert_instances(connection, new, month=run["month"], now=clock.now())

@@ -61,7 +61,7 @@ _STARTED_ALREADY: Final = """
          JOIN task_instance AS instance ON instance.id = report.id AND instance.month = %(month)s
               AND instance.attempt_id = report.attempt_id AND instance.state || '' = 'running'
          JOIN task_attempt AS attempt ON attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s
-              AND extract(epoch FROM attempt.started_at - report.started_at) % 1 = 0
+              AND extract(epoch FROM attempt.started_at - report.started_at) %% 1 = 0
               AND attempt.hostname = report.hostname
 """
 

@@ -84,8 +84,11 @@ _FINISH: Final = """
     ), kept AS (
         DELETE FROM deadline USING ended
         WHERE deadline.dag_run_id = ended.id AND deadline.missed_at IS NULL AND deadline.due_at > %(now)s
+    ), released AS (
+        UPDATE dag SET at_run_limit = false WHERE dag_id = ANY(ARRAY(SELECT dag_id FROM ended)) AND at_run_limit
+        RETURNING dag_id
     )
-    SELECT id, dag_id, backfill_id FROM ended
+    SELECT id, (SELECT count(*) FROM released) FROM ended
 """
 
 # Its deadlines begin anew with it; those that are over already were told of in their time.
@@ -119,8 +122,6 @@ _LET_END: Final = """
 """
 
 _STAND_BACK: Final = "UPDATE dag_run SET state = 'queued' WHERE id = ANY(%(ids)s) AND state = 'running'"
-
-_RELEASE: Final = "UPDATE dag SET at_run_limit = false WHERE dag_id = ANY(%(dag_ids)s) AND at_run_limit"
 
 _WAKE: Final = """
     INSERT INTO run_wakeup (dag_run_id, due_at)
@@ -198,7 +199,7 @@ def finish(
         "reason": reason or ("success" if state is RunState.SUCCESS else "task_failure"),
     }
     moved = tuples(connection, _FINISH, parameters)
-    if moved and execute(connection, _RELEASE, {"dag_ids": sorted({row[1] for row in moved})}):
+    if moved and moved[0][1]:
         # Whichever scheduler hears it first may make the DAG's next run.
         notify(connection, WAKE)
     return {row[0] for row in moved}
@@ -257,10 +258,13 @@ def remember(connection: Connection, ids: Sequence[int], scheduler: str) -> None
         execute(connection, _REMEMBER, {"ids": list(ids), "scheduler": scheduler})
 
 
-def wake_following(connection: Connection, ids: Sequence[int], *, over: Sequence[int] = (), now: datetime) -> None:
+def wake_following(connection: Connection, ids: Sequence[int], *, over: Sequence[int] = (), now: datetime) -> int:
     """Ask that the running run after each of these (by logical date) be looked at: its tasks may wait for this one.
+
+    Returns how many are.
 
     ``over`` are runs that ended and in whose own version no task waits: only a run of another version may wait for one.
     """
-    if ids or over:
-        execute(connection, _WAKE_FOLLOWING, {"ids": [*ids, *over], "over": list(over), "now": now})
+    if not (ids or over):
+        return 0
+    return execute(connection, _WAKE_FOLLOWING, {"ids": [*ids, *over], "over": list(over), "now": now})

@@ -1,6 +1,6 @@
 """Look at the runs that something happened to, and move their tasks and themselves on.
 
-A beat claims due wake-ups, forgets them, reads the states of the instances that they name, decides purely
+A beat claims due wake-ups and forgets them, reads the states of the instances that they name, decides purely
 (``readiness``), and writes one statement for each kind of change. A running run in which nothing changed costs nothing
 (design section 3.1). Wake-ups are forgotten before states are read: one that commits in between is seen next time. A
 run whose evaluation fails is set aside, and the others of its batch are advanced without it.
@@ -9,7 +9,6 @@ run whose evaluation fails is set aside, and the others of its batch are advance
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -18,10 +17,11 @@ from typing import Any
 from sqlalchemy import Connection
 
 from treadle_metadata import claims
+from treadle_metadata.claims import WokenRuns
 from treadle_metadata.connection import is_passing
-from treadle_metadata.planning import forget_wakeups, next_wakeup
+from treadle_metadata.planning import next_wakeup
 from treadle_metadata.transitions import runs
-from treadle_scheduler.advancing import Woken, advance
+from treadle_scheduler.advancing import NOTHING, Advanced, advance
 from treadle_scheduler.context import HELD_ELSEWHERE, Context, Done
 
 log = logging.getLogger(__name__)
@@ -47,13 +47,10 @@ def _beat(context: Context, way: Any) -> Done:
     def act(connection: Connection) -> Done:
         context.memory.forget(touched)
         woken = claims.claim_woken_runs(connection, now=now, most=most)
-        touched.update(run["id"] for run in woken)
-        changed, retrying = forget_wakeups(connection, [run["id"] for run in woken], now=now)
-        ended: int = way(connection, context, woken, Woken(changed, retrying), now)
-        due_at = next_wakeup(connection)
-        if due_at is not None and due_at <= now:
-            due_at = now + HELD_ELSEWHERE
-        return Done(len(woken), due_at, again=len(woken) == most or ended > 0)
+        touched.update(run["id"] for run in woken.rows)
+        done: Advanced = way(connection, context, woken, now) if woken.rows else NOTHING
+        due_at = look_again(connection, woken.next_at, done, now)
+        return Done(len(woken.rows), due_at, again=len(woken.rows) == most or done.ended > 0)
 
     try:
         return context.database.run(act)
@@ -63,26 +60,28 @@ def _beat(context: Context, way: Any) -> Done:
         raise
 
 
-def _together(
-    connection: Connection, context: Context, woken: Sequence[Mapping[str, Any]], why: Woken, now: datetime
-) -> int:
-    """Advance all runs in a few statements; return how many ended."""
-    ended = 0
-    for month, batch in groupby(sorted(woken, key=itemgetter("month")), key=itemgetter("month")):
-        ended += advance(connection, context, list(batch), why, month=month, now=now)
-    context.quarantine.release(connection, woken)
-    return ended
+def look_again(connection: Connection, seen: datetime | None, done: Advanced, now: datetime) -> datetime | None:
+    """Return when the next wake-up is due: as ``seen`` with the claim, unless there are others since."""
+    due_at = next_wakeup(connection) if done.wakes else seen
+    return due_at if due_at is None or due_at > now else now + HELD_ELSEWHERE
 
 
-def _one_by_one(
-    connection: Connection, context: Context, woken: Sequence[Mapping[str, Any]], why: Woken, now: datetime
-) -> int:
-    """Advance each run by itself and set aside those with which that fails; return how many ended."""
-    ended = 0
-    for run in woken:
+def _together(connection: Connection, context: Context, woken: WokenRuns, now: datetime) -> Advanced:
+    """Advance all runs in a few statements."""
+    done = NOTHING
+    for month, batch in groupby(sorted(woken.rows, key=itemgetter("month")), key=itemgetter("month")):
+        done += advance(connection, context, list(batch), woken, month=month, now=now)
+    context.quarantine.release(connection, woken.rows)
+    return done
+
+
+def _one_by_one(connection: Connection, context: Context, woken: WokenRuns, now: datetime) -> Advanced:
+    """Advance each run by itself and set aside those with which that fails."""
+    done = NOTHING
+    for run in woken.rows:
         try:
             with connection.begin_nested():
-                ended += advance(connection, context, [run], why, month=run["month"], now=now)
+                done += advance(connection, context, [run], woken, month=run["month"], now=now)
                 context.quarantine.release(connection, [run])
         except Exception as error:
             if is_passing(error):
@@ -91,4 +90,5 @@ def _one_by_one(
             # What it was woken for is forgotten, so no other scheduler may go on from what it remembers.
             runs.remember(connection, [run["id"]], context.memory.scheduler)
             context.quarantine.put(connection, run, error, now=now)
-    return ended
+            done += Advanced(0, wakes=True)
+    return done

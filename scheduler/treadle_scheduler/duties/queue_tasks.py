@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle_metadata import admission, claims
+from treadle_metadata import admission
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.deciding.limits import Candidate, Limits, Load, Refusal, admit
 from treadle_metadata.deciding.reasons import Reason
@@ -49,9 +49,10 @@ def queue_tasks(context: Context) -> Done:
 
     def act(connection: Connection) -> Done:
         handed.clear()
-        if not claims.try_admission_lock(connection):
+        held = admission.held_if_first(connection, context.settings)
+        if held is None:
             return Done(0, now + HELD_ELSEWHERE, again=True)
-        load, limits, since = admission.held(connection, context.settings)
+        load, limits, since = held
         context.under_way = load.total
         if load.total >= limits.parallelism:
             return Done(again=True)

@@ -20,8 +20,6 @@ T = TypeVar("T")
 
 _SETTINGS: Final = {
     "synchronous_commit": "off",
-    # The same few statements are run tens of thousands of times: planning one anew costs more than running it.
-    "plan_cache_mode": "force_generic_plan",
     "jit": "off",
 }
 
@@ -30,7 +28,7 @@ class Session(Database):
     """The scratch database as the loop and the virtual executor see it."""
 
     def __init__(self, url: str) -> None:
-        super().__init__(url, pool_size=1, application_name="treadle simulation")
+        super().__init__(url, pool_size=1, application_name="treadle simulation", plan_once=True)
         self.failure: Exception | None = None
         self._connection: DirectConnection | None = None
 

@@ -222,7 +222,7 @@ def test_a_transaction_that_fails_leaves_no_memory_of_what_it_decided(
     run_id = scheduler.trigger("d")
     scheduler.loop.beat()
     with monkeypatch.context() as broken:
-        broken.setattr("treadle_scheduler.duties.advance_runs.next_wakeup", _fail)
+        broken.setattr("treadle_scheduler.duties.advance_runs.look_again", _fail)
         for _ in range(3):
             scheduler.loop.wake(Scope.EVERYTHING)
             scheduler.loop.beat()

@@ -26,7 +26,7 @@ from treadle_metadata.deciding.snapshot import Snapshot
 from treadle_metadata.errors import ConflictError, InvalidRequestError
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import rows
-from treadle_scheduler.advancing import advance
+from treadle_scheduler.advancing import Advanced, advance
 from treadle_scheduler.duties import advance_runs as duty
 from treadle_scheduler.faults import DatabaseOutage
 from treadle_scheduler.memory import Memory
@@ -122,7 +122,7 @@ class TwoSchedulers(Anything):
     def lose_the_database(self, first: bool) -> None:
         """It goes as runs have been advanced, before that is committed."""
         away = OperationalError("SELECT", {}, Exception("the server closed the connection"))
-        with patch.object(duty, "next_wakeup", side_effect=away), suppress(DatabaseOutage):
+        with patch.object(duty, "look_again", side_effect=away), suppress(DatabaseOutage):
             self._beat_of(first)
 
     @rule(first=st.booleans())
@@ -130,7 +130,7 @@ class TwoSchedulers(Anything):
         """The batch, then its first run by itself."""
         calls = iter(range(1000))
 
-        def fault(*arguments: Any, **keywords: Any) -> int:
+        def fault(*arguments: Any, **keywords: Any) -> Advanced:
             ended = advance(*arguments, **keywords)
             if next(calls) < 2:
                 raise RuntimeError("a fault")

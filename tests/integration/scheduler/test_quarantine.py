@@ -17,7 +17,7 @@ from treadle_metadata.connection import Database
 from treadle_metadata.queries.why import why_is_run_not_running
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
-from treadle_scheduler.advancing import advance
+from treadle_scheduler.advancing import Advanced, advance
 from treadle_scheduler.duties import advance_runs as duty
 from treadle_scheduler.waking import Scope
 from treadle_worker.protocol import Workload
@@ -166,7 +166,7 @@ def test_a_run_of_which_the_database_can_never_store_something_holds_up_no_other
         scheduler.install(a_dag(name, TaskDocument("a"), TaskDocument("b", upstream=("a",))))
     run_ids = {name: scheduler.trigger(name) for name in ("good", "poisoned")}
 
-    def too_large(connection: Any, context: Any, woken: Any, *arguments: Any, **keywords: Any) -> int:
+    def too_large(connection: Any, context: Any, woken: Any, *arguments: Any, **keywords: Any) -> Advanced:
         if any(run["dag_id"] == "poisoned" for run in woken):
             execute(connection, "SELECT repeat('x', 1073741823)")
         return advance(connection, context, woken, *arguments, **keywords)

@@ -1,0 +1,109 @@
+"""Statements that go straight to libpq: the same answers and errors as a cursor's, in the same transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from sqlalchemy.exc import DBAPIError, IntegrityError, ProgrammingError
+
+from treadle_metadata.connection import Database
+from treadle_metadata.statements import execute, rows, tuples, tuples_of_each
+
+
+@pytest.fixture
+def prepared(own_database: Database) -> Iterator[Database]:
+    """A database whose connections prepare everything, as a daemon's do."""
+    database = Database(own_database.url, plan_once=True, pool_size=1)
+    yield database
+    database.close()
+
+
+VALUES: dict[str, Any] = {
+    "int": 3_000_000_000,
+    "text": 'quote " and \\ and é',
+    "none": None,
+    "moment": datetime(2026, 1, 2, 3, 4, 5, 6, UTC),
+    "day": date(2026, 1, 2),
+    "id": uuid4(),
+    "ints": [1, 70_000, 3_000_000_000],
+    "texts": ["a", None, 'b,"c"', ""],
+    "no": [],
+    "yes": True,
+}
+TYPES = ("bigint", "text", "text", "timestamptz", "date", "uuid", "bigint[]", "text[]", "text[]", "bool")
+
+
+def test_values_come_back_as_from_a_cursor(prepared: Database, own_database: Database) -> None:
+    columns = ", ".join(f"%({name})s::{kind} AS {name}" for name, kind in zip(VALUES, TYPES, strict=True))
+    sql = f"SELECT {columns}, '100%%' AS literal"
+    with prepared.begin() as connection, own_database.begin() as other:
+        assert rows(connection, sql, VALUES) == rows(other, sql, VALUES) == [VALUES | {"literal": "100%"}]
+        assert rows(connection, sql, VALUES | {"int": 1, "ints": [2]})[0]["ints"] == [2]
+
+
+def test_what_was_done_is_committed_or_rolled_back_as_a_whole(prepared: Database) -> None:
+    sql = "INSERT INTO slot_pool (name, slots) VALUES (%(name)s, 1)"
+
+    def insert(connection: Any) -> None:
+        for name in ("lost", "kept"):
+            execute(connection, sql, {"name": name})
+
+    with prepared.begin() as connection:
+        assert execute(connection, sql, {"name": "kept"}) == 1
+    with pytest.raises(IntegrityError):
+        prepared.run(insert)
+    with prepared.begin() as connection:
+        found = tuples(connection, "SELECT name FROM slot_pool WHERE slots = %(slots)s", {"slots": 1})
+    assert found == [("kept",)]
+
+
+def test_statements_sent_together_see_each_others_effect_and_stop_at_the_first_that_fails(prepared: Database) -> None:
+    insert = ("INSERT INTO slot_pool (name, slots) VALUES (%(name)s, 1) RETURNING name", {"name": "one"})
+    count = ("SELECT count(*) FROM slot_pool WHERE name = %(name)s", {"name": "one"})
+    with prepared.begin() as connection:
+        assert tuples_of_each(connection, count, insert, count) == [[(0,)], [("one",)], [(1,)]]
+    with pytest.raises(IntegrityError), prepared.begin() as connection:
+        tuples_of_each(connection, count, insert, ("DELETE FROM slot_pool", {}))
+    with prepared.begin() as connection:
+        assert tuples(connection, *count) == [(1,)]
+
+
+def test_a_savepoint_that_is_rolled_back_forgets_nothing_that_is_prepared(prepared: Database) -> None:
+    sql = "SELECT 6 / %(by)s::int"
+    with prepared.begin() as connection:
+        assert tuples(connection, sql, {"by": 2}) == [(3,)]
+        with pytest.raises(DBAPIError, match="division by zero"), connection.begin_nested():
+            tuples(connection, sql, {"by": 0})
+        assert tuples(connection, sql, {"by": 3}) == [(2,)]
+
+
+def test_a_session_that_lost_what_it_had_prepared_prepares_it_again(prepared: Database) -> None:
+    def ask(connection: Any) -> list[Any]:
+        return list(tuples(connection, "SELECT %(x)s::int", {"x": 1}))
+
+    assert prepared.run(ask) == [(1,)]
+    with prepared.begin() as connection:
+        connection.exec_driver_sql("DEALLOCATE ALL")
+    assert prepared.run(ask) == [(1,)]
+
+
+def test_a_lost_connection_is_replaced(prepared: Database, own_database: Database) -> None:
+    def pid(connection: Any) -> int:
+        return int(tuples(connection, "SELECT pg_backend_pid()")[0][0])
+
+    lost = prepared.run(pid)
+    with own_database.begin() as connection:
+        execute(connection, "SELECT pg_terminate_backend(%(pid)s, 5000)", {"pid": lost})
+    with pytest.raises(DBAPIError) as error:
+        prepared.run(pid)
+    assert error.value.connection_invalidated
+    assert prepared.run(pid) != lost
+
+
+def test_a_percent_sign_that_is_not_doubled_is_refused(prepared: Database) -> None:
+    with pytest.raises(ProgrammingError, match="must be doubled"), prepared.begin() as connection:
+        tuples(connection, "SELECT 5 % 2")
