@@ -8,8 +8,10 @@ export const router = createBrowserRouter(
     [
         {
             element: <Shell />,
+            HydrateFallback: () => null,
             children: [
                 { index: true, lazy: () => import("../pages/home/index") },
+                { path: "dags", lazy: () => import("../pages/dags/index") },
                 { path: "*", element: <NotFound /> },
             ],
         },

@@ -2,13 +2,17 @@ import { useEffect } from "react";
 import { NavLink, Outlet } from "react-router";
 import { followLive } from "../api/live";
 import { queries } from "../api/queries";
+import { MeContext } from "../api/rights";
 import { type Me, useSession } from "../api/session";
 import { ErrorNote, Skeleton } from "../components/notes";
 import { AccountMenu } from "./account_menu";
 import { Login } from "./login";
 import styles from "./shell.module.css";
 
-const PLACES = [{ to: "/", label: "Home" }];
+const PLACES = [
+    { to: "/", label: "Home" },
+    { to: "/dags", label: "DAGs" },
+];
 
 /** What surrounds every page: who is logged in, the way to the other pages, and the live stream. */
 export function Shell() {
@@ -37,7 +41,9 @@ function Frame({ me }: { me: Me }) {
                 <AccountMenu me={me} />
             </header>
             <main id="page" className={styles.page}>
-                <Outlet />
+                <MeContext value={me}>
+                    <Outlet />
+                </MeContext>
             </main>
         </div>
     );

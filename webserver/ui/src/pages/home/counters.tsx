@@ -19,10 +19,10 @@ export function Counters({ home }: { home: Home }) {
                 tasks running
             </Counter>
             <Counter count={runs.failed} to="/runs?state=failed" colour={colourOf("failed")}>
-                runs failed in 24 h
+                failed in 24 h
             </Counter>
             <Counter count={runs.success} to="/runs?state=success" colour={colourOf("success")}>
-                runs succeeded in 24 h
+                succeeded in 24 h
             </Counter>
             <Counter count={dags.unpaused} to="/dags?show=unpaused" colour="var(--accent)">
                 DAGs on

@@ -1,0 +1,75 @@
+import { useMutation } from "@tanstack/react-query";
+import { Link } from "react-router";
+import { answered, api } from "../../api/client";
+import { keys } from "../../api/keys";
+import { queries } from "../../api/queries";
+import { may, useMe } from "../../api/rights";
+import { FromNow } from "../../components/clock";
+import { dagPath } from "../../components/links";
+import { RunBars } from "../../components/run_bars";
+import { Switch } from "../../components/switch";
+import { type Column, Table } from "../../components/table";
+import styles from "./dags.module.css";
+import type { DagRow } from "./filters";
+
+const COLUMNS: Column<DagRow>[] = [
+    { head: "On", cell: (dag) => <OnSwitch dag={dag} /> },
+    { head: "DAG", cell: (dag) => <Name dag={dag} /> },
+    { head: "Schedule", cell: (dag) => dag.schedule ?? <span className={styles.quiet}>by hand</span> },
+    { head: "Next run", cell: (dag) => <NextRun dag={dag} /> },
+    { head: "Last runs", cell: (dag) => <RunBars dagId={dag.dag_id} runs={dag.recent_runs} /> },
+    { head: "Owner", cell: (dag) => dag.owners.join(", ") },
+];
+
+/** A page of DAGs as a table. */
+export function DagTable({ dags }: { dags: readonly DagRow[] }) {
+    return <Table label="DAGs" columns={COLUMNS} rows={dags} keyOf={(dag) => dag.dag_id} />;
+}
+
+function OnSwitch({ dag }: { dag: DagRow }) {
+    const me = useMe();
+    const change = useMutation({
+        mutationFn: (on: boolean) =>
+            answered(
+                api.PATCH("/api/v2/dags/{dag_id}", {
+                    params: { path: { dag_id: dag.dag_id } },
+                    body: { is_paused: !on },
+                }),
+            ),
+        onSettled: () => queries.invalidateQueries({ queryKey: keys.dags }),
+    });
+    const isOn = change.isPending ? change.variables : !dag.is_paused;
+    return (
+        <Switch
+            label={`${dag.name} is ${isOn ? "on" : "paused"}`}
+            on={isOn}
+            disabled={!may(me, "edit DAGs", dag.dag_id)}
+            onChange={change.mutate}
+        />
+    );
+}
+
+function Name({ dag }: { dag: DagRow }) {
+    return (
+        <div className={styles.name}>
+            <Link to={dagPath(dag.dag_id)}>{dag.name}</Link>
+            {dag.has_import_errors && <span className={styles.problem}>its file cannot be imported</span>}
+            {dag.description !== null && <span className={styles.quiet}>{dag.description}</span>}
+            {dag.tags.length > 0 && (
+                <span className={styles.tags}>
+                    {dag.tags.map((tag) => (
+                        <Link key={tag} to={{ search: `?tag=${encodeURIComponent(tag)}` }}>
+                            {tag}
+                        </Link>
+                    ))}
+                </span>
+            )}
+        </div>
+    );
+}
+
+function NextRun({ dag }: { dag: DagRow }) {
+    if (dag.is_paused) return <span className={styles.quiet}>paused</span>;
+    if (dag.is_at_run_limit) return <span className={styles.quiet}>when a run ends</span>;
+    return dag.next_run_at === null ? <span className={styles.quiet}>–</span> : <FromNow at={dag.next_run_at} />;
+}
