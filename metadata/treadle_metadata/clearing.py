@@ -8,7 +8,7 @@ no more are removed (case A53). Nothing outside the selection is touched (case A
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -20,6 +20,7 @@ from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.deciding.graph import Graph, GraphCache
 from treadle_metadata.endings import tell_workers
 from treadle_metadata.fresh_instances import instance_row, task_columns
+from treadle_metadata.markers import selections_beyond
 from treadle_metadata.runs import newest_version
 from treadle_metadata.selecting import (
     Row,
@@ -51,6 +52,8 @@ class Plan:
     cleared: tuple[Row, ...]
     moves: Moves
     """What changes because runs move to the DAG's newest version."""
+    beyond: tuple[Plan, ...] = ()
+    """What changes in other DAGs, to which external task markers pass the clear on."""
 
     def __bool__(self) -> bool:
         """Tell whether anything changes."""
@@ -65,13 +68,33 @@ class Plan:
     @property
     def changes(self) -> list[dict[str, Any]]:
         """Every instance that changes, run by run: ``action`` is clear, add (a new task) or remove (a former one)."""
-        return as_changes((("clear", self.cleared), ("add", self.moves.added), ("remove", self.moves.removed)))
+        own = as_changes((("clear", self.cleared), ("add", self.moves.added), ("remove", self.moves.removed)))
+        mine = [{"dag_id": self.runs[0]["dag_id"], **one} for one in own]
+        return mine + [change for plan in self.beyond for change in plan.changes]
+
+    @property
+    def runs_in_all(self) -> int:
+        """How many runs go on, in other DAGs too."""
+        return len(self.runs) + sum(plan.runs_in_all for plan in self.beyond)
+
+    @property
+    def all_cleared(self) -> tuple[Row, ...]:
+        """The instances that are cleared, in other DAGs too."""
+        return self.cleared + tuple(one for plan in self.beyond for one in plan.all_cleared)
 
 
-def plan(connection: Connection, selection: Selection, *, latest: bool | None = None, default: bool = False) -> Plan:
+def plan(
+    connection: Connection,
+    selection: Selection,
+    *,
+    latest: bool | None = None,
+    default: bool = False,
+    hops: int | None = None,
+) -> Plan:
     """Return what clearing ``selection`` would change, without changing anything; see :func:`clear`."""
-    found, _ = _plan(connection, selection, selected_runs(connection, selection), latest, default)
-    return found
+    found, graphs = _plan(connection, selection, selected_runs(connection, selection), latest, default)
+    beyond = selections_beyond(connection, found.cleared, graphs, hops)
+    return replace(found, beyond=tuple(plan(connection, one, default=default, hops=left) for one, left in beyond))
 
 
 def clear(
@@ -81,27 +104,31 @@ def clear(
     latest: bool | None = None,
     default: bool = False,
     dry_run: bool = False,
+    hops: int | None = None,
     now: datetime,
 ) -> Plan:
     """Clear the selected instances and reopen their runs; return what was changed (``dry_run``: what would be).
 
     A running instance is ended and starts over. Each cleared instance gets the retries of its task again. ``latest``
     moves the runs to their DAG's newest version; None leaves it to the DAG's ``rerun_with_latest_version``, and where
-    that says nothing, to ``default`` (the setting of the same name).
+    that says nothing, to ``default`` (the setting of the same name). External task markers among the cleared pass the
+    clear on to other DAGs; ``hops``: over so many more markers.
 
     Raises:
         NotFoundError: there is no such DAG.
         ConflictError: the DAG is gone from its file.
         InvalidRequestError: the regular expression or a task id of the selection is of no use.
     """
-    wanted = plan(connection, selection, latest=latest, default=default)
+    wanted = plan(connection, selection, latest=latest, default=default, hops=hops)
     if dry_run or not wanted:
         return wanted
     locked = locked_runs(connection, [run["id"] for run in wanted.runs])
     wanted, graphs = _plan(connection, selection, locked, latest, default)
     if wanted:
         _act(connection, wanted, graphs, _states(selection), now)
-    return wanted
+    beyond = selections_beyond(connection, wanted.cleared, graphs, hops)
+    done = [clear(connection, one, default=default, hops=left, now=now) for one, left in beyond]
+    return replace(wanted, beyond=tuple(done))
 
 
 def _plan(

@@ -123,6 +123,17 @@ class ExpandDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkerDocument:
+    """Which task of another DAG is cleared with this one: in its run ``delta_seconds`` later. ``depth``: over so many
+    markers."""
+
+    dag_id: str
+    task_id: str
+    delta_seconds: float = 0.0
+    depth: int = 10
+
+
+@dataclass(frozen=True, slots=True)
 class TaskDocument:
     """One task. ``upstream`` lists the direct upstream task ids, sorted."""
 
@@ -176,6 +187,8 @@ class TaskDocument:
     """Of a teardown: whether its failure fails the run."""
     callbacks: tuple[str, ...] = ()
     """Which ends of an attempt the task has callbacks for, sorted: ``failure``, ``retry``, ``skipped``, ``success``."""
+    marks: MarkerDocument | None = None
+    """Of an ``ExternalTaskMarker``: the task that waits for it."""
     line: int | None = field(default=None, compare=False)
     """Line of the task's definition in its file; not part of the digest."""
 
@@ -277,6 +290,7 @@ _NESTED: dict[str, type[Any]] = {
     "arguments": ExpandArgument,
     "sources": ExpandArgument,
     "tasks": TaskDocument,
+    "marks": MarkerDocument,
     "deadlines": DeadlineDocument,
     "params": ParamDocument,
     "groups": GroupDocument,

@@ -120,6 +120,7 @@ def task_document(task: BaseOperator, upstream: Iterable[str]) -> TaskDocument:
         setups=_setups(task),
         on_failure_fail_dagrun=task.on_failure_fail_dagrun,
         callbacks=tuple(one for one in _ENDS if getattr(task, f"on_{one}_callback")),
+        marks=task.marker() if hasattr(task, "marker") else None,
         line=task.line or None,
         **_retry_fields(task),
         **_queue_fields(task),

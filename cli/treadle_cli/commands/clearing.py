@@ -18,7 +18,7 @@ from treadle_metadata import audit, clearing
 from treadle_metadata.queries.versions import newest_document
 from treadle_metadata.selecting import Selection
 
-_COLUMNS: Final = ("run_id", "logical_date", "task_id", "map_index", "state", "action")
+_COLUMNS: Final = ("dag_id", "run_id", "logical_date", "task_id", "map_index", "state", "action")
 
 _OPTIONS: Final = (
     click.option("-r", "--run-id", "run", help="Only this run (its id or logical date; a date alone: that day's run)."),
@@ -92,7 +92,7 @@ def clear_selected(
         return
     edge.confirm(_question(planned), yes=yes)
     done = in_database(lambda connection: _clear(connection, selection, latest, default))
-    say(f"Cleared {counted(len(done.cleared), 'task instance')} of {counted(len(done.runs), 'run')}.")
+    say(f"Cleared {counted(len(done.all_cleared), 'task instance')} of {counted(done.runs_in_all, 'run')}.")
 
 
 def _narrowed(connection: Connection, selection: Selection, runs: _Runs) -> Selection:
@@ -111,7 +111,8 @@ def _show(planned: clearing.Plan, output: str | None) -> None:
     rows = [{name: one[name] for name in _COLUMNS} for one in planned.changes]
     left_out = {"map_index"} if all(one["map_index"] < 0 for one in rows) else set()
     left_out |= {"action"} if all(one["action"] == "clear" for one in rows) else set()
-    titles = {"run_id": "run", "task_id": "task", "map_index": "index"}
+    left_out |= set() if planned.beyond else {"dag_id"}
+    titles = {"dag_id": "DAG", "run_id": "run", "task_id": "task", "map_index": "index"}
     columns = tuple(name for name in _COLUMNS if name not in left_out)
     show(Listing(columns, rows, "There is nothing to clear.", titles, ("logical_date",)), output)
 
@@ -124,7 +125,8 @@ def _question(planned: clearing.Plan) -> str:
         parts += [f"add {counted(len(moves.added), 'new task instance')}"] if moves.added else []
         parts += [f"remove {counted(len(moves.removed), 'former one')}"] if moves.removed else []
         more = f" and {', '.join(parts)}"
-    return f"Clear {counted(len(planned.cleared), 'task instance')} of {counted(len(planned.runs), 'run')}{more}?"
+    number = counted(len(planned.all_cleared), "task instance")
+    return f"Clear {number} of {counted(planned.runs_in_all, 'run')}{more}?"
 
 
 def _clear(connection: Connection, selection: Selection, latest: bool | None, default: bool) -> clearing.Plan:

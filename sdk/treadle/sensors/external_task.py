@@ -7,9 +7,10 @@ assets are the better tie: this one breaks when the other DAG's schedule changes
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from treadle.errors import InvalidArgumentError, NotInTaskError, SkipTask
 from treadle.errors_of_waits import ExternalTaskError
@@ -18,6 +19,9 @@ from treadle.operators.python import keywords_for
 from treadle.runtime import current
 from treadle.sensors.base import BaseSensor
 from treadle.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from treadle.document import MarkerDocument
 
 RUN_STATES: Final = ("queued", "running", "success", "failed")
 TASK_STATES: Final = (
@@ -171,8 +175,9 @@ class ExternalTaskSensor(BaseSensor):
 class ExternalTaskMarker(EmptyOperator):
     """Says that ``external_task_id`` of another DAG waits for this task: clearing this one clears that one, too.
 
-    In its run of the same logical date, ``execution_delta`` apart, with all tasks after it; where that meets a further
-    marker, the clear goes on, over at most ``recursion_depth`` markers. The task itself does nothing.
+    In its run of the same logical date, or ``execution_delta`` later (as the sensor there has it), with all tasks after
+    it; where that meets a further marker, the clear goes on, over at most ``recursion_depth`` markers. The task itself
+    does nothing.
     """
 
     def __init__(
@@ -193,6 +198,13 @@ class ExternalTaskMarker(EmptyOperator):
         self.external_task_id = external_task_id
         self.execution_delta = execution_delta
         self.recursion_depth = recursion_depth
+
+    def marker(self) -> MarkerDocument:
+        """Return what the task's document says of the task that waits for this one."""
+        # Loaded on need: a task's process has no use for documents.
+        kind: type[MarkerDocument] = importlib.import_module("treadle.document").MarkerDocument
+        seconds = self.execution_delta.total_seconds()
+        return kind(self.external_dag_id, self.external_task_id, seconds, self.recursion_depth)
 
 
 def _listed(runs: Sequence[Mapping[str, Any]]) -> str:

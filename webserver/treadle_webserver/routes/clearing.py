@@ -128,7 +128,7 @@ def _selection(dag_id: str, body: ClearBody) -> Selection:
 
 
 def _refuse_running(meant: Plan) -> None:
-    running = [one for one in meant.cleared if one["state"] == TaskState.RUNNING]
+    running = [one for one in meant.all_cleared if one["state"] == TaskState.RUNNING]
     if running:
         raise ConflictError(
             f"task {shown(running[0]['task_id'])} of run {shown(running[0]['run_id'])} is running; wait for its end, "
@@ -184,7 +184,7 @@ def clear_selected(
         )
     if note is not None and not how.dry_run:
         set_notes(connection, done.cleared, note)
-    rows = rows_by_id(connection, [(row["id"], row["month"]) for row in done.cleared])
+    rows = rows_by_id(connection, [(row["id"], row["month"]) for row in done.all_cleared])
     return {
         "task_instances": [instance_shape(row) for row in rows],
         "total_entries": len(rows),
