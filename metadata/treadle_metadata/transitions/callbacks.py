@@ -84,7 +84,7 @@ _START: Final = """
          AS report (attempt_id, hostname, started_at)
     WHERE callback.attempt_id = report.attempt_id
       AND (callback.state = 'queued' OR (callback.state = 'running' AND callback.hostname = report.hostname
-                                         AND extract(epoch FROM callback.started_at - report.started_at) % 1 = 0))
+                                         AND extract(epoch FROM callback.started_at - report.started_at) %% 1 = 0))
     RETURNING callback.attempt_id
 """
 
