@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from treadle.errors import InvalidArgumentError
 from treadle.errors_of_waits import SensorTimeout
 from treadle.sensors.base import BaseSensor, Wait
 from treadle.triggers.deferral import FAIL, TIMED_OUT
@@ -15,6 +16,16 @@ from treadle.triggers.deferral import FAIL, TIMED_OUT
 
 class Deferred(BaseSensor):
     """A sensor with a trigger: subclasses define ``trigger`` and, where an event says more than "yes", ``received``."""
+
+    def refuse_deferral(self, name: str, is_given: bool) -> None:
+        """Refuse an argument that only a worker can heed, if the mode is ``deferrable``.
+
+        Raises:
+            InvalidArgumentError: it is given.
+        """
+        if is_given and self.mode == "deferrable":
+            expected = "it to be left out: the triggerer waits and cannot heed it; use mode='reschedule'"
+            raise InvalidArgumentError(repr(self), name, getattr(self, name), expected, site=self.site)
 
     def trigger(self, context: Any) -> Any:
         """Return the trigger that waits in the sensor's place (``treadle.triggers.BaseTrigger``)."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from treadle.errors import InvalidArgumentError, NotInTaskError, SkipTask
 from treadle.errors_of_waits import ExternalTaskError
@@ -18,6 +18,7 @@ from treadle.operators.empty import EmptyOperator
 from treadle.operators.python import keywords_for
 from treadle.runtime import current
 from treadle.sensors.base import BaseSensor
+from treadle.sensors.deferred import Deferred
 from treadle.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ States = Mapping[str, int]
 """How many instances are in which state."""
 
 
-class ExternalTaskSensor(BaseSensor):
+class ExternalTaskSensor(Deferred, BaseSensor):
     """Waits for tasks of another DAG, in its run of the same logical date, or for the run itself if none is named.
 
     ``external_task_id``, ``external_task_ids`` or ``external_task_group_id`` name tasks; all instances of all of them
@@ -46,6 +47,7 @@ class ExternalTaskSensor(BaseSensor):
         InvalidArgumentError: arguments exclude each other, or a state is none.
     """
 
+    can_defer: ClassVar[bool] = True
     template_fields: Collection[str] = (
         "external_dag_id",
         "external_task_id",
@@ -117,12 +119,11 @@ class ExternalTaskSensor(BaseSensor):
         if supervisor is None:
             raise NotInTaskError(f"poke() of {self!r}")
         dates = self.dates(context)
-        tasks = [self.external_task_id] if self.external_task_id else list(self.external_task_ids or ())
         answer = supervisor.get_states(
             {
                 "dag_id": self.external_dag_id,
                 "logical_dates": [one.isoformat() for one in dates],
-                "task_ids": tasks,
+                "task_ids": self._tasks(),
                 "group_id": self.external_task_group_id,
                 "check": self.check_existence and not self._is_checked,
             }
@@ -134,6 +135,38 @@ class ExternalTaskSensor(BaseSensor):
         self.log.info("%s: %s", self.external_dag_id, _listed(runs) or "no run of " + ", ".join(map(str, dates)))
         judged = [self.judge(one) for one in runs]
         return len(runs) == len(set(dates)) and all(judged)
+
+    def _tasks(self) -> list[str]:
+        return [self.external_task_id] if self.external_task_id else list(self.external_task_ids or ())
+
+    def trigger(self, context: Any) -> Any:
+        """Return the trigger that asks for the states in the triggerer."""
+        kind = importlib.import_module("treadle.triggers").WorkflowTrigger
+        return kind(
+            self.external_dag_id,
+            logical_dates=self.dates(context),
+            external_task_ids=self._tasks() or None,
+            external_task_group_id=self.external_task_group_id,
+            allowed_states=self.allowed_states,
+            failed_states=self.failed_states,
+            skipped_states=self.skipped_states,
+            poke_interval=self.poke_interval.total_seconds(),
+        )
+
+    def received(self, context: Any, event: Any) -> None:  # noqa: ARG002 - the contract of sensors
+        """Heed what the trigger found.
+
+        Raises:
+            ExternalTaskError: something is in a state of failure.
+            SkipTask: something is in one of ``skipped_states``; or of ``failed_states``, with ``soft_fail``.
+        """
+        if event["status"] == "success":
+            return
+        counted = ", ".join(f"{number} {state}" for state, number in sorted(event["states"].items()))
+        sentence = f"what is waited for of {self.external_dag_id} has come to {event['status']}: {counted}"
+        if event["status"] == "skipped" or self.soft_fail:
+            raise SkipTask(sentence)
+        raise ExternalTaskError(sentence)
 
     def judge(self, run: Mapping[str, Any]) -> bool:
         """Return whether a run is as far as it is waited for.

@@ -58,7 +58,7 @@ class FileSensor(Deferred, BaseSensor):
     def trigger(self, context: Any) -> Any:  # noqa: ARG002
         """Return the trigger that waits for the file in the triggerer."""
         kind = importlib.import_module("treadle.triggers").FileTrigger
-        return kind(filepath=self.path, recursive=self.recursive, poke_interval=self.poke_interval.total_seconds())
+        return kind(self.path, recursive=self.recursive, poke_interval=self.poke_interval.total_seconds())
 
 
 def _is_there(path: str) -> bool:

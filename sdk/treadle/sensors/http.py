@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from treadle.errors_of_waits import AnswerError
 from treadle.http_calls import HttpAnswer, call
 from treadle.operators.python import keywords_for
 from treadle.sensors.base import BaseSensor, PokeReturnValue
+from treadle.sensors.deferred import Deferred
 
 NOT_YET: Final = ("404",)
 
 
-class HttpSensor(BaseSensor):
+class HttpSensor(Deferred, BaseSensor):
     """Waits until ``endpoint`` on the host of the connection ``http_conn_id`` answers well, and passes the check.
 
     A status in ``response_error_codes_allowlist`` (default: 404) means "not yet", any other from 400 on is a failure.
     ``response_check(response)`` returns whether it is time, or a :class:`PokeReturnValue`; it may take names of the
-    context, too. ``request_params`` are the query of a GET and the body of a POST; ``http_timeout`` is in seconds.
+    context, too. ``request_params`` are the query of a GET and the body of a POST; ``http_timeout`` is in seconds. With
+    ``mode="deferrable"`` the triggerer asks, which can call no ``response_check``.
+
+    Raises:
+        InvalidArgumentError: ``response_check`` is given, and the mode is ``deferrable``.
     """
+
+    can_defer: ClassVar[bool] = True
 
     template_fields: Collection[str] = ("endpoint", "request_params", "headers")
 
@@ -46,6 +54,7 @@ class HttpSensor(BaseSensor):
         codes = NOT_YET if response_error_codes_allowlist is None else response_error_codes_allowlist
         self.response_error_codes_allowlist = tuple(map(str, codes))
         self.http_timeout = http_timeout
+        self.refuse_deferral("response_check", response_check is not None)
 
     def poke(self, context: Any) -> bool | PokeReturnValue:
         """Ask.
@@ -67,6 +76,20 @@ class HttpSensor(BaseSensor):
         if not answer.ok:
             raise AnswerError(f"{self.method} {answer.url} was answered with {answer.status_code}: {answer.text:.200}")
         return self._checked(answer, context)
+
+    def trigger(self, context: Any) -> Any:  # noqa: ARG002 - the contract of sensors
+        """Return the trigger that asks in the triggerer."""
+        kind = importlib.import_module("treadle.triggers").HttpTrigger
+        return kind(
+            self.endpoint,
+            http_conn_id=self.http_conn_id,
+            method=self.method,
+            headers=self.headers,
+            data=self.request_params,
+            not_yet=self.response_error_codes_allowlist,
+            poke_interval=self.poke_interval.total_seconds(),
+            http_timeout=self.http_timeout,
+        )
 
     def _checked(self, answer: HttpAnswer, context: Any) -> bool | PokeReturnValue:
         if self.response_check is None:
