@@ -148,6 +148,8 @@ class LogSending(NoSending):
 
     def end(self) -> None:
         """Send what there is, if that takes seconds, and stop; the next process that starts here sends the rest."""
+        if self._stopping.is_set():
+            return
         self._stopping.set()
         last = threading.Thread(target=self._last_round, name="log-sending-last", daemon=True)
         last.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from treadle.document import TaskDocument
 from treadle_metadata import retention
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
+from treadle_metadata.remote_logs.store import LogStore
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
 
@@ -165,8 +167,13 @@ def test_every_reference_to_a_table_that_retention_or_a_person_empties_has_an_in
     assert missing == []
 
 
-def test_the_command_tells_first_and_forgets_then(past: Database, settings: Settings) -> None:
-    here = CommandLine({"TREADLE_HOME": str(settings.home), "TREADLE_DATABASE_URL": past.url})
+def test_the_command_tells_first_and_forgets_then(past: Database, settings: Settings, tmp_path: Path) -> None:
+    store = LogStore(f"file://{tmp_path}/store")
+    home, url = str(settings.home), past.url
+    here = CommandLine({"TREADLE_HOME": home, "TREADLE_DATABASE_URL": url, "TREADLE_REMOTE_LOGS": store.name})
+    keys = [f"{month[:7]}/old/past__{month}_0/task/attempt=1" for month in ("2025-12-01", "2025-10-01")]
+    for key in keys:
+        store.put(key, 0, b"line\n")
     kept, gone = (settings.home / "logs" / "old" / f"past__{month}_0" for month in ("2025-12-01", "2025-10-01"))
     for folder in (kept, gone):
         folder.mkdir(parents=True)
@@ -180,6 +187,7 @@ def test_the_command_tells_first_and_forgets_then(past: Database, settings: Sett
     assert "--yes" in here.fails("db", "clean", "--before", "2025-12-01", code=2)
     said = here.run("db", "clean", "--before", "2025-12-01", "--logs", "--yes").stderr
     assert (kept.exists(), gone.exists()) == (True, False)
+    assert [store.size(key) for key in keys] == [5, 0]
     assert "2025-10: 100 runs deleted, partitions dropped." in said
     assert len(months(past, "dag_run")) == 2
     assert select(past, "SELECT event, detail FROM audit_log")[0][1]["runs"] == 200
