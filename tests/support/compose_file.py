@@ -25,7 +25,8 @@ class ComposeService:
     after: dict[str, str]
     """The services that it waits for, each with the condition."""
     replicas: int
-    has_health_check: bool
+    health_check: list[str]
+    """The command of its health check, without ``CMD``; none for one that ends by itself."""
 
 
 def compose_services(variables: Mapping[str, str]) -> dict[str, ComposeService]:
@@ -56,5 +57,5 @@ def _service(name: str, given: Mapping[str, Any], variables: Mapping[str, str]) 
         environment={key: filled(value) for key, value in given.get("environment", {}).items()},
         after={key: one["condition"] for key, one in given.get("depends_on", {}).items()},
         replicas=given.get("deploy", {}).get("replicas", 1),
-        has_health_check="healthcheck" in given,
+        health_check=given.get("healthcheck", {}).get("test", [])[1:],
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import socket
 import sys
 from importlib.util import find_spec
 
@@ -13,6 +14,7 @@ import click
 from treadle_cli import edge
 from treadle_cli.clicks import Command, Group
 from treadle_cli.errors import CliError
+from treadle_cli.output import say
 from treadle_cli.standalone import daemon_logs
 from treadle_executors.celery.options import Options
 from treadle_worker.system import hide_memory
@@ -72,6 +74,24 @@ def worker(
     # Loaded by name, since Celery is an extra.
     run_worker = importlib.import_module("treadle_executors.celery.worker").run_worker
     sys.exit(run_worker(edge.settings(), options))
+
+
+@celery.command(cls=Command, examples=("treadle celery check", "treadle celery check --hostname celery@worker-7"))
+@click.option("-n", "--hostname", help="Name of the worker; default: celery@ and this machine's name.")
+@click.option("-t", "--timeout", type=click.FloatRange(0.1), default=5.0, show_default=True, help="Seconds to wait.")
+def check(hostname: str | None, timeout: float) -> None:
+    """Ask a worker, through the broker, whether it is there: exit code 0 if it answers, 1 if not.
+
+    Made for health checks of containers. Needs the setting broker_url.
+    """
+    _need("celery")
+    name = hostname or f"celery@{socket.gethostname()}"
+    broker = importlib.import_module("treadle_executors.celery.broker").Broker(edge.settings())
+    if not broker.answers(name, timeout):
+        raise CliError(
+            f"worker {name} did not answer within {timeout:g} s: it is not there, or cannot reach the broker"
+        )
+    say(f"worker {name} answers")
 
 
 @celery.command(cls=Command, examples=("treadle celery flower --port 5555",))

@@ -59,6 +59,11 @@ class Broker:
             answers = self._app.control.inspect(timeout=_SECONDS_TO_ANSWER).active_queues() or {}
         return {queue["name"] for queues in answers.values() for queue in queues}
 
+    def answers(self, worker: str, seconds: float) -> bool:
+        """Tell whether a worker answers within ``seconds``: it lives, and has its connection to the broker."""
+        with self._told():
+            return bool(self._app.control.ping(destination=[worker], timeout=seconds))
+
     def end_attempt(self, attempt_id: UUID, reason: str) -> None:
         """Tell all workers to end an attempt; whoever runs it does."""
         with self._told():
