@@ -11,7 +11,9 @@ from sqlalchemy import Connection
 from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.endings import end_runs
 from treadle_metadata.errors import ConflictError, shown
+from treadle_metadata.pausing import set_paused
 from treadle_metadata.queries.dags import no_such_dag
+from treadle_metadata.retention import delete_rows
 from treadle_metadata.runs import lock_run
 from treadle_metadata.statements import execute, rows
 from treadle_metadata.states import FINISHED_RUNS, RunState
@@ -70,6 +72,42 @@ def delete_dag(connection: Connection, dag_id: str) -> int:
         NotFoundError: there is no such DAG.
         ConflictError: it has runs that are not finished.
     """
+    unfinished, all_runs = _counted(connection, dag_id)
+    if unfinished:
+        raise _unfinished(dag_id, unfinished)
+    for sql in _OF_DAG:
+        execute(connection, sql, {"dag_id": dag_id})
+    return all_runs
+
+
+def begin_deletion(connection: Connection, dag_id: str, *, now: datetime) -> int:
+    """Pause a DAG that is about to be deleted in parts, so that it gets no new run; return how many runs there are.
+
+    Raises:
+        NotFoundError: there is no such DAG.
+        ConflictError: it has runs that are not finished.
+    """
+    unfinished, all_runs = _counted(connection, dag_id)
+    if unfinished:
+        raise _unfinished(dag_id, unfinished)
+    set_paused(connection, [dag_id], True, now=now)
+    return all_runs
+
+
+def delete_some_runs(connection: Connection, dag_id: str, *, most: int) -> int:
+    """Delete up to ``most`` finished runs of a DAG with all that belongs to them; return how many there were."""
+    sql = """
+        SELECT id, month FROM dag_run WHERE dag_id = %(dag_id)s AND state IN ('success', 'failed')
+        ORDER BY id LIMIT %(most)s FOR UPDATE
+    """
+    found = rows(connection, sql, {"dag_id": dag_id, "most": most})
+    for month in sorted({row["month"] for row in found}):
+        delete_rows(connection, [row["id"] for row in found if row["month"] == month], month)
+    return len(found)
+
+
+def _counted(connection: Connection, dag_id: str) -> tuple[int, int]:
+    """Lock a DAG; return how many runs it has that are not finished, and how many in all."""
     if not rows(connection, "SELECT dag_id FROM dag WHERE dag_id = %(dag_id)s FOR UPDATE", {"dag_id": dag_id}):
         raise no_such_dag(connection, dag_id)
     counts = rows(
@@ -78,13 +116,11 @@ def delete_dag(connection: Connection, dag_id: str) -> int:
         " FROM dag_run WHERE dag_id = %(dag_id)s",
         {"dag_id": dag_id},
     )[0]
-    if counts["unfinished"]:
-        raise ConflictError(
-            f"DAG {shown(dag_id)} has {counts['unfinished']} unfinished runs: let them end or mark them failed first"
-        )
-    for sql in _OF_DAG:
-        execute(connection, sql, {"dag_id": dag_id})
-    return int(counts["all_runs"])
+    return counts["unfinished"], counts["all_runs"]
+
+
+def _unfinished(dag_id: str, number: int) -> ConflictError:
+    return ConflictError(f"DAG {shown(dag_id)} has {number} unfinished runs: let them end or mark them failed first")
 
 
 def delete_run(connection: Connection, dag_id: str, run_id: str, *, end_first: bool = False, now: datetime) -> None:

@@ -149,15 +149,20 @@ def _forget(
 ) -> Sequence[tuple[str, str]]:
     locked = claims.claim_old_runs(connection, batch, before=before)
     ids = [row[0] for row in locked]
-    parameters = {"runs": ids, "month": one.month}
     # The run after one may have waited for it; by when it is looked at, this one is gone.
     runs.wake_following(connection, ids, now=now)
-    if not one.whole:
+    delete_rows(connection, ids, one.month, with_instances=not one.whole)
+    return [(row[1], row[2]) for row in locked]
+
+
+def delete_rows(connection: Connection, run_ids: Sequence[int], month: date, *, with_instances: bool = True) -> None:
+    """Delete the rows of runs of one month, which the caller has locked; without instances their partitions go."""
+    parameters = {"runs": list(run_ids), "month": month}
+    if with_instances:
         for sql in _OF_RUNS:
             execute(connection, sql, parameters)
     execute(connection, "DELETE FROM run_wakeup WHERE dag_run_id = ANY(%(runs)s)", parameters)
     execute(connection, "DELETE FROM dag_run WHERE id = ANY(%(runs)s)", parameters)
-    return [(row[1], row[2]) for row in locked]
 
 
 def _has_runs(connection: Connection, *, month: date) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, LiteralString
 from sqlalchemy import Connection
 
 from treadle_metadata.errors import NotFoundError
-from treadle_metadata.queries.conditions import Conditions
+from treadle_metadata.queries.conditions import ANYTIME, Between, Conditions
 from treadle_metadata.queries.paging import NOT_YET, Page, PageRequest, SortKey, fetch_page
 from treadle_metadata.statements import rows, tuples
 from treadle_metadata.states import RunState
@@ -50,7 +50,18 @@ class DagFilter:
     dag_id_pattern: str | None = None
     dag_id_prefix: str | None = None
     display_name_pattern: str | None = None
+    display_name_prefix: str | None = None
     last_run_state: str | None = None
+    run_states: Sequence[str] = ()
+    """Of DAGs that have a run in one of these states, started and ended within the limits."""
+    run_started: Between = ANYTIME
+    run_ended: Between = ANYTIME
+    schedule_kinds: Sequence[str] = ()
+    favorite: bool | None = None
+    """Of the favourites of ``username``, or of all others."""
+    username: str = ""
+    none: bool = False
+    """Whether the filter is known to fit no DAG."""
     has_asset_schedule: bool | None = None
     asset_pattern: str | None = None
     """Part of the name of an asset that the DAG's schedule or one of its tasks names."""
@@ -133,6 +144,23 @@ def _conditions(wanted: DagFilter) -> Conditions:
     conditions.pattern("dag.dag_id", "dag_id_pattern", wanted.dag_id_pattern)
     conditions.prefix("dag.dag_id", "dag_id_prefix", wanted.dag_id_prefix)
     conditions.pattern("coalesce(dag.display_name, dag.dag_id)", "display_name", wanted.display_name_pattern)
+    conditions.prefix("coalesce(dag.display_name, dag.dag_id)", "display_prefix", wanted.display_name_prefix)
+    if wanted.favorite is not None:
+        marked: LiteralString = "SELECT FROM dag_favorite AS marked WHERE marked.dag_id = dag.dag_id"
+        conditions.add(
+            f"{'' if wanted.favorite else 'NOT '}EXISTS ({marked} AND marked.username = %(username)s)",
+            username=wanted.username,
+        )
+    if wanted.none:
+        conditions.add("FALSE")
+    _with_runs(conditions, wanted)
+    if wanted.schedule_kinds:
+        # Of the version, by a query of its own: who only counts DAGs does not join their versions.
+        conditions.add(
+            "(SELECT coalesce(newest.document #>> '{schedule,kind}', 'none') FROM dag_version AS newest"
+            " WHERE newest.id = dag.version_id) = ANY(%(schedule_kinds)s)",
+            schedule_kinds=list(wanted.schedule_kinds),
+        )
     if wanted.has_asset_schedule is not None:
         conditions.add(f"{'' if wanted.has_asset_schedule else 'NOT '}{_HAS_ASSET_SCHEDULE}")
     if wanted.asset_pattern and wanted.asset_pattern != "~":
@@ -149,11 +177,24 @@ def _conditions(wanted: DagFilter) -> Conditions:
     return conditions
 
 
-def list_tags(connection: Connection, *, pattern: str | None = None) -> list[str]:
+def _with_runs(conditions: Conditions, wanted: DagFilter) -> None:
+    runs = Conditions()
+    runs.states("had.state", RunState, wanted.run_states)
+    runs.between("had.started_at", "run_started", wanted.run_started)
+    runs.between("had.ended_at", "run_ended", wanted.run_ended)
+    if runs.parts:
+        sql = " AND ".join(runs.parts)
+        conditions.add(
+            f"EXISTS (SELECT FROM dag_run AS had WHERE had.dag_id = dag.dag_id AND {sql})", **runs.parameters
+        )
+
+
+def list_tags(connection: Connection, *, pattern: str | None = None, prefix: str | None = None) -> list[str]:
     """Return the tags of all active DAGs, sorted."""
     conditions = Conditions()
     conditions.add("dag.is_active")
     conditions.pattern("tag", "tag", pattern)
+    conditions.prefix("tag", "tag_prefix", prefix)
     sql = f"SELECT DISTINCT tag FROM dag CROSS JOIN unnest(dag.tags) AS tag {conditions.where} ORDER BY tag"
     return [row[0] for row in tuples(connection, sql, conditions.parameters)]
 
@@ -199,12 +240,18 @@ _IMPORT_ERRORS: Final = {
 
 
 def list_import_errors(
-    connection: Connection, page: PageRequest, *, file: str | None = None, pattern: str | None = None
+    connection: Connection,
+    page: PageRequest,
+    *,
+    file: str | None = None,
+    pattern: str | None = None,
+    prefix: str | None = None,
 ) -> Page:
     """Return a page of files that could not be imported."""
     conditions = Conditions()
     conditions.equals("import_error.file", "file", file)
     conditions.pattern("import_error.file", "pattern", pattern)
+    conditions.prefix("import_error.file", "prefix", prefix)
     return fetch_page(
         connection,
         select="import_error.*",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
@@ -16,7 +16,7 @@ from treadle_metadata.statements import rows
 _SORTS: Final = {
     "id": SortKey("audit_log.id", "bigint"),
     "event_log_id": SortKey("audit_log.id", "bigint"),
-    "when": SortKey("audit_log.happened_at", "timestamptz"),
+    "when": SortKey("audit_log.id", "bigint"),
 }
 
 
@@ -31,7 +31,21 @@ class EventFilter:
     actor: str | None = None
     events: Sequence[str] = ()
     excluded: Sequence[str] = ()
+    patterns: Mapping[str, str | None] = field(default_factory=dict)
+    """Parts of texts, by a name of ``MATCHED``."""
+    prefixes: Mapping[str, str | None] = field(default_factory=dict)
+    """Beginnings of texts, by the same names."""
     happened: Between = ANYTIME
+
+
+MATCHED: Final[Mapping[str, LiteralString]] = {
+    "dag_id": "audit_log.dag_id",
+    "task_id": "audit_log.task_id",
+    "run_id": "audit_log.run_id",
+    "owner": "audit_log.actor",
+    "event": "audit_log.event",
+}
+"""The texts that a filter can ask for a part or a beginning of."""
 
 
 def list_events(connection: Connection, wanted: EventFilter, page: PageRequest) -> Page:
@@ -45,6 +59,9 @@ def list_events(connection: Connection, wanted: EventFilter, page: PageRequest) 
     conditions.any_of("audit_log.event", "events", wanted.events)
     if wanted.excluded:
         conditions.add("audit_log.event <> ALL(%(excluded)s)", excluded=list(wanted.excluded))
+    for name, column in MATCHED.items():
+        conditions.pattern(column, f"{name}_pattern", wanted.patterns.get(name))
+        conditions.prefix(column, f"{name}_prefix", wanted.prefixes.get(name))
     conditions.between("audit_log.happened_at", "happened", wanted.happened)
     return fetch_page(
         connection,

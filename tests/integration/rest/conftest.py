@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 
 import pytest
 from airflow_client.client import ApiClient, Configuration
+from fastapi import FastAPI
 from tests.integration.web.conftest import add_account
 from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.served import served
-from tests.support.web import session_of
+from tests.support.web import Client, client_of, session_of
 
 from treadle.document import DagDocument, ParamDocument, ScheduleDocument, TaskDocument
 from treadle_metadata.accounts import Role
@@ -77,3 +78,18 @@ def service(settings: Settings, database: Database, clock: ManualClock) -> Itera
 def install_bakery(scheduler: TestScheduler, document: DagDocument = BAKERY) -> None:
     """Store the DAG, with an owner and tags."""
     scheduler.install(document, tags=["food", "daily"], owners=["ann"], description=document.description)
+
+
+@pytest.fixture
+def app(settings: Settings, database: Database, clock: ManualClock) -> FastAPI:
+    """The application, in the test's own process."""
+    return create_app(settings, database, clock=clock)
+
+
+@pytest.fixture
+def admin(app: FastAPI, database: Database, clock: ManualClock) -> Iterator[Client]:
+    """A client of the application that is logged in as an Admin."""
+    username = add_account(database, Role.ADMIN, clock)
+    with client_of(app) as client:
+        client.token = session_of(database, username, clock)
+        yield client

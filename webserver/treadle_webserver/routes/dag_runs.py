@@ -35,6 +35,7 @@ from treadle_webserver.parameters import (
     one_or_all,
 )
 from treadle_webserver.retrying import RetriedRoute
+from treadle_webserver.routes.waiting import NDJSON, Interval, Result, require_results, streamed
 from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.runs import RunListShape, RunShape, run_shape
 
@@ -140,9 +141,34 @@ def get_dag_runs(dag_id: DagId, query: Annotated[RunQuery, Query()], service: Se
     return {"dag_runs": [run_shape(row) for row in page.rows], **cursors(page)}
 
 
-@router.post("")
-def trigger_dag_run(dag_id: DagId, body: TriggerBody, actor: ActorOf, service: ServiceOf) -> RunShape:
-    """Make a run of a DAG."""
+@router.post(
+    "",
+    response_model=RunShape,
+    responses={200: {"description": "The run; with `wait`, lines of JSON until it has ended", "content": {NDJSON: {}}}},
+)
+def trigger_dag_run(
+    dag_id: DagId,
+    body: TriggerBody,
+    actor: ActorOf,
+    service: ServiceOf,
+    wait: bool = False,
+    interval: Interval = 1.0,
+    result: Result = [],  # noqa: B006 - FastAPI copies it
+) -> Response | RunShape:
+    """Make a run of a DAG.
+
+    With ``wait`` the answer is lines of JSON: the first holds ``dag_run_id``, then states until the run has ended; the
+    last one holds ``results``, what the tasks named by ``result`` returned.
+    """
+    require_results(service, actor, dag_id, result)
+    run = _triggered(dag_id, body, actor, service)
+    if not wait:
+        return run_shape(run)
+    first = {"state": run["state"], "dag_run_id": run["run_id"]}
+    return streamed(service, dag_id, run["run_id"], first, interval, result)
+
+
+def _triggered(dag_id: str, body: TriggerBody, actor: Actor, service: Service) -> dict[str, Any]:
     arguments = body.arguments(service, actor)
     with service.database.begin() as connection:
         made = trigger_run(connection, dag_id, **arguments)
@@ -156,7 +182,7 @@ def trigger_dag_run(dag_id: DagId, body: TriggerBody, actor: ActorOf, service: S
             detail=detail,
             now=arguments["now"],
         )
-        return run_shape(queries.with_names(connection, made))
+        return queries.with_names(connection, made)
 
 
 @router.get("/{dag_run_id}")
@@ -180,7 +206,8 @@ def patch_dag_run(
     if_match: IfMatch = None,
 ) -> RunShape:
     """Set the state or the note of a run."""
-    given = body.model_dump(include=body.model_fields_set if update_mask is None else set(update_mask))
+    given = body.model_dump(exclude_unset=True)
+    given = {name: value for name, value in given.items() if update_mask is None or name in update_mask}
     with service.database.begin() as connection:
         if if_match is not None:
             require_match(if_match, "run", dag_run_id, *_facts(lock_run(connection, dag_id, dag_run_id)))

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from pydantic import Field
 from sqlalchemy import Connection
 
 from treadle.document import loads
 from treadle_metadata import audit
 from treadle_metadata.errors import InvalidRequestError
+from treadle_metadata.favorites import set_favorite
 from treadle_metadata.pausing import set_paused
 from treadle_metadata.queries import dags as queries
+from treadle_metadata.queries.conditions import Between
 from treadle_metadata.queries.paging import Page
 from treadle_metadata.queries.versions import get_version
+from treadle_metadata.resources.locking import lock_row
 from treadle_webserver.authorize import Actor, ActorOf
-from treadle_webserver.parameters import DagId, PageQuery, RunStateName, StrictBody, Text, Texts, totals
+from treadle_webserver.etags import IfMatch, require_match, tag
+from treadle_webserver.parameters import (
+    DagId,
+    EndOfDay,
+    Moment,
+    PageQuery,
+    RunStateName,
+    StrictBody,
+    Text,
+    Texts,
+    totals,
+)
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.dags import (
@@ -29,6 +44,7 @@ from treadle_webserver.shapes.dags import (
     details_shape,
     stats_shapes,
 )
+from treadle_webserver.shapes.times import BUNDLE
 
 router = APIRouter(prefix="/api/v2", tags=["DAG"], route_class=RetriedRoute)
 
@@ -42,16 +58,28 @@ class DagQuery(PageQuery):
     dag_id_pattern: Text = None
     dag_id_prefix_pattern: Text = None
     dag_display_name_pattern: Text = None
+    dag_display_name_prefix_pattern: Text = None
     exclude_stale: bool = True
     paused: bool | None = None
     has_import_errors: bool | None = None
     last_dag_run_state: RunStateName | None = None
+    dag_run_state: Annotated[list[RunStateName], Field(max_length=10)] = []
+    dag_run_start_date_gte: Moment = None
+    dag_run_start_date_gt: EndOfDay = None
+    dag_run_start_date_lte: EndOfDay = None
+    dag_run_start_date_lt: Moment = None
+    dag_run_end_date_gte: Moment = None
+    dag_run_end_date_gt: EndOfDay = None
+    dag_run_end_date_lte: EndOfDay = None
+    dag_run_end_date_lt: Moment = None
+    timetable_type: Texts = []
+    bundle_name: Text = None
+    is_favorite: bool | None = None
     has_asset_schedule: bool | None = None
     asset_dependency: Text = None
 
-    @property
-    def wanted(self) -> queries.DagFilter:
-        """The filter."""
+    def wanted(self, actor: Actor) -> queries.DagFilter:
+        """Return the filter, for whoever asks."""
         return queries.DagFilter(
             tags=self.tags,
             tags_match=self.tags_match_mode,
@@ -62,10 +90,21 @@ class DagQuery(PageQuery):
             dag_id_pattern=self.dag_id_pattern,
             dag_id_prefix=self.dag_id_prefix_pattern,
             display_name_pattern=self.dag_display_name_pattern,
+            display_name_prefix=self.dag_display_name_prefix_pattern,
             last_run_state=self.last_dag_run_state,
+            run_states=self.dag_run_state,
+            run_started=self._between("dag_run_start_date"),
+            run_ended=self._between("dag_run_end_date"),
+            schedule_kinds=self.timetable_type,
+            favorite=self.is_favorite,
+            username=actor.username,
+            none=self.bundle_name not in {None, BUNDLE},
             has_asset_schedule=self.has_asset_schedule,
             asset_pattern=self.asset_dependency,
         )
+
+    def _between(self, name: str) -> Between:
+        return Between(**{suffix: getattr(self, f"{name}_{suffix}") for suffix in ("gte", "gt", "lte", "lt")})
 
 
 class DagsPatchQuery(DagQuery):
@@ -84,10 +123,10 @@ UpdateMask = Annotated[list[Literal["is_paused"]] | None, Query(max_length=1)]
 
 
 @router.get("/dags")
-def get_dags(query: Annotated[DagQuery, Query()], service: ServiceOf) -> DagListShape:
+def get_dags(query: Annotated[DagQuery, Query()], actor: ActorOf, service: ServiceOf) -> DagListShape:
     """List DAGs."""
     with service.database.begin() as connection:
-        return _list_shape(queries.list_dags(connection, query.wanted, query.page), service)
+        return _list_shape(queries.list_dags(connection, query.wanted(actor), query.page), service)
 
 
 @router.patch("/dags")
@@ -100,7 +139,7 @@ def patch_dags(
             "which DAGs? Expected dag_id_pattern ('~' for all), dag_id_prefix_pattern, tags or owners"
         )
     with service.database.begin() as connection:
-        wanted = query.wanted
+        wanted = query.wanted(actor)
         ids = queries.matching_ids(connection, wanted)
         page = queries.list_dags(connection, wanted, query.page)
         _pause(connection, ids, body.is_paused, actor, service)
@@ -110,22 +149,53 @@ def patch_dags(
 
 
 @router.get("/dags/{dag_id}")
-def get_dag(dag_id: DagId, service: ServiceOf) -> DagShape:
+def get_dag(dag_id: DagId, service: ServiceOf, response: Response) -> DagShape:
     """Return one DAG."""
     with service.database.begin() as connection:
-        return dag_shape(queries.get_dag(connection, dag_id), service.settings)
+        dag = queries.get_dag(connection, dag_id)
+    tag(response, *_facts(dag))
+    return dag_shape(dag, service.settings)
 
 
 @router.patch("/dags/{dag_id}")
 def patch_dag(
-    dag_id: DagId, body: DagPatch, actor: ActorOf, service: ServiceOf, update_mask: UpdateMask = None
+    dag_id: DagId,
+    body: DagPatch,
+    actor: ActorOf,
+    service: ServiceOf,
+    response: Response,
+    update_mask: UpdateMask = None,
+    if_match: IfMatch = None,
 ) -> DagShape:
     """Pause or unpause a DAG."""
     with service.database.begin() as connection:
+        if if_match is not None:
+            lock_row(connection, "dag", dag_id)
         dag = queries.get_dag(connection, dag_id)
+        require_match(if_match, "DAG", dag_id, *_facts(dag))
         if update_mask != []:
             _pause(connection, [dag_id], body.is_paused, actor, service)
-        return dag_shape(dag | {"is_paused": body.is_paused}, service.settings)
+            dag["is_paused"] = body.is_paused
+    tag(response, *_facts(dag))
+    return dag_shape(dag, service.settings)
+
+
+@router.post("/dags/{dag_id}/favorite", status_code=204, response_class=Response)
+def favorite_dag(dag_id: DagId, actor: ActorOf, service: ServiceOf) -> None:
+    """Mark a DAG as a favourite of yours."""
+    _mark(dag_id, actor, service, on=True)
+
+
+@router.post("/dags/{dag_id}/unfavorite", status_code=204, response_class=Response)
+def unfavorite_dag(dag_id: DagId, actor: ActorOf, service: ServiceOf) -> None:
+    """Take a DAG from your favourites."""
+    _mark(dag_id, actor, service, on=False)
+
+
+def _mark(dag_id: str, actor: Actor, service: Service, *, on: bool) -> None:
+    with service.database.begin() as connection:
+        queries.check_dag(connection, dag_id)
+        set_favorite(connection, actor.username, dag_id, on=on, now=service.now())
 
 
 @router.get("/dags/{dag_id}/details")
@@ -142,13 +212,14 @@ class TagQuery(PageQuery):
     """Which tags."""
 
     tag_name_pattern: Text = None
+    tag_name_prefix_pattern: Text = None
 
 
 @router.get("/dagTags")
 def get_dag_tags(query: Annotated[TagQuery, Query()], service: ServiceOf) -> TagListShape:
     """List the tags of all DAGs."""
     with service.database.begin() as connection:
-        tags = queries.list_tags(connection, pattern=query.tag_name_pattern)
+        tags = queries.list_tags(connection, pattern=query.tag_name_pattern, prefix=query.tag_name_prefix_pattern)
     if query.order_by == ["-name"]:
         tags.reverse()
     end = query.page.offset + query.page.limit
@@ -168,6 +239,10 @@ def get_dag_stats(query: Annotated[StatsQuery, Query()], service: ServiceOf) -> 
         ids = query.dag_ids or queries.matching_ids(connection, queries.DagFilter())
         shapes = stats_shapes(queries.run_counts(connection, ids))
     return {"dags": shapes, "total_entries": len(shapes)}
+
+
+def _facts(row: Mapping[str, Any]) -> tuple[object, ...]:
+    return row["dag_id"], row["is_paused"], row["version_id"]
 
 
 def _list_shape(page: Page, service: Service) -> DagListShape:

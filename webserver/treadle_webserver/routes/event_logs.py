@@ -28,6 +28,16 @@ class EventQuery(PageQuery):
     event: Text = None
     included_events: Texts = []
     excluded_events: Texts = []
+    dag_id_pattern: Text = None
+    dag_id_prefix_pattern: Text = None
+    task_id_pattern: Text = None
+    task_id_prefix_pattern: Text = None
+    run_id_pattern: Text = None
+    run_id_prefix_pattern: Text = None
+    owner_pattern: Text = None
+    owner_prefix_pattern: Text = None
+    event_pattern: Text = None
+    event_prefix_pattern: Text = None
     before: Moment = None
     after: Moment = None
 
@@ -43,6 +53,8 @@ def get_event_logs(query: Annotated[EventQuery, Query()], service: ServiceOf) ->
         actor=query.owner,
         events=[query.event] if query.event else query.included_events,
         excluded=query.excluded_events,
+        patterns={name: getattr(query, f"{name}_pattern") for name in queries.MATCHED},
+        prefixes={name: getattr(query, f"{name}_prefix_pattern") for name in queries.MATCHED},
         happened=Between(lt=query.before, gt=query.after),
     )
     with service.database.begin() as connection:

@@ -26,6 +26,7 @@ class ImportErrorQuery(PageQuery):
 
     filename: Text = None
     filename_pattern: Text = None
+    filename_prefix_pattern: Text = None
 
 
 class WarningQuery(PageQuery):
@@ -39,7 +40,13 @@ class WarningQuery(PageQuery):
 def get_import_errors(query: Annotated[ImportErrorQuery, Query()], service: ServiceOf) -> ImportErrorListShape:
     """List the files that could not be imported."""
     with service.database.begin() as connection:
-        page = queries.list_import_errors(connection, query.page, file=query.filename, pattern=query.filename_pattern)
+        page = queries.list_import_errors(
+            connection,
+            query.page,
+            file=query.filename,
+            pattern=query.filename_pattern,
+            prefix=query.filename_prefix_pattern,
+        )
     return {"import_errors": [import_error_shape(row) for row in page.rows], **totals(page)}
 
 

@@ -1,49 +1,128 @@
-"""Waiting for a run to end: one JSON line for each look, until it is finished."""
+"""Waiting for a run to end: lines of JSON while it goes on, at the end with what chosen tasks returned (case H3).
+
+``wait_dag_run_until_finished`` waits for a run that is there, ``streamed`` also serves ``POST .../dagRuns?wait=true``.
+Between two looks a waiting request holds neither a thread nor a connection. A crash ends the answer without its last
+line; asking again goes on.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
+from treadle.xcom import to_plain
+from treadle_metadata.errors import MetadataError
 from treadle_metadata.queries.runs import get_run
+from treadle_metadata.queries.surrogates import may_hold_halves, without_halves
+from treadle_metadata.queries.xcoms import returned_values
+from treadle_metadata.rights.permissions import Permission
 from treadle_metadata.states import FINISHED_RUNS
+from treadle_webserver.authorize import Actor, ActorOf, scope_for
 from treadle_webserver.parameters import DagId, RunId
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
 
 router = APIRouter(prefix="/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}", tags=["DagRun"], route_class=RetriedRoute)
 
+NDJSON: Final = "application/x-ndjson"
+FIRST_LOOK: Final = 0.02
+"""Seconds; every look waits twice as long as the one before, up to the interval, so a short run is seen to end soon."""
 
-@router.get("/wait", response_class=StreamingResponse)
+Interval = Annotated[float, Query(ge=0.05, le=3600, description="Longest time between two lines, in seconds")]
+Result = Annotated[
+    list[Annotated[str, Query(max_length=500)]],
+    Query(max_length=100, description="Tasks whose return values the last line holds; needs the right to read XComs"),
+]
+
+
+@router.get(
+    "/wait",
+    response_class=StreamingResponse,
+    responses={200: {"description": "Lines of JSON until the run has ended", "content": {NDJSON: {}}}},
+)
 async def wait_dag_run_until_finished(
     dag_id: DagId,
     dag_run_id: RunId,
+    actor: ActorOf,
     service: ServiceOf,
-    interval: Annotated[float, Query(ge=0.05, le=3600, description="Seconds between two looks")] = 1.0,
+    interval: Interval = 1.0,
+    result: Result = [],  # noqa: B006 - FastAPI copies it
 ) -> StreamingResponse:
-    """Stream the run's state as ndjson until it is success or failed."""
-    first = await run_in_threadpool(_state, service, dag_id, dag_run_id)
-    lines = _lines(service, dag_id, dag_run_id, first, interval)
-    return StreamingResponse(lines, media_type="application/x-ndjson")
+    """Stream the run's state as lines of JSON until it is success or failed.
+
+    The last line holds ``results``: what the tasks named by ``result`` returned, a list of a mapped one.
+    """
+    first = await run_in_threadpool(_begin, service, actor, dag_id, dag_run_id, result)
+    return streamed(service, dag_id, dag_run_id, first, interval, result)
 
 
-async def _lines(service: Service, dag_id: str, run_id: str, state: str, interval: float) -> AsyncIterator[str]:
-    yield _line({"state": state})
+def require_results(service: Service, actor: Actor, dag_id: str, result: Sequence[str]) -> None:
+    """Check that who asks may read the XComs of the DAG, if results are asked for.
+
+    Raises:
+        NotFoundError: the account may not see the DAG.
+        HTTPException: 403, it may not read XComs.
+    """
+    if result:
+        with service.whole_database.begin() as connection:
+            scope_for(connection, service, actor.rights, Permission.READ_XCOMS, dag_id)
+
+
+def streamed(
+    service: Service, dag_id: str, run_id: str, first: dict[str, Any], interval: float, result: Sequence[str]
+) -> StreamingResponse:
+    """Answer with the line ``first``, then one whenever the state changes or ``interval`` has passed, until the end."""
+    return StreamingResponse(_lines(service, dag_id, run_id, first, interval, result), media_type=NDJSON)
+
+
+async def _lines(
+    service: Service, dag_id: str, run_id: str, first: dict[str, Any], interval: float, result: Sequence[str]
+) -> AsyncIterator[str]:
+    yield _line(first)
+    state, pause, silent = first["state"], FIRST_LOOK, 0.0
     while state not in FINISHED_RUNS:
-        await asyncio.sleep(interval)
-        state = await run_in_threadpool(_state, service, dag_id, run_id)
-        yield _line({"state": state})
+        pause = min(pause, interval)
+        await asyncio.sleep(pause)
+        silent, pause = silent + pause, pause * 2
+        try:
+            found = await run_in_threadpool(_look, service, dag_id, run_id, result)
+        except MetadataError as error:
+            yield _line({"state": None, "error": str(error)})
+            return
+        if found["state"] != state or silent >= interval:
+            silent, state = 0.0, found["state"]
+            yield _line(found)
 
 
-def _state(service: Service, dag_id: str, run_id: str) -> str:
+def _begin(service: Service, actor: Actor, dag_id: str, run_id: str, result: Sequence[str]) -> dict[str, Any]:
+    require_results(service, actor, dag_id, result)
+    return _look(service, dag_id, run_id, result)
+
+
+def _look(service: Service, dag_id: str, run_id: str, result: Sequence[str]) -> dict[str, Any]:
     with service.database.begin() as connection:
-        return str(get_run(connection, dag_id, run_id)["state"])
+        run = get_run(connection, dag_id, run_id)
+        if run["state"] not in FINISHED_RUNS or not result:
+            return {"state": run["state"]}
+        values = returned_values(connection, run, result)
+    return {"state": run["state"], "results": {task: _plain(found) for task, found in values.items()}}
+
+
+def _plain(found: Sequence[tuple[int, str]]) -> Any:
+    """Return what a task returned: one value, or of a mapped task the list of its instances' values."""
+    values = [_shown(text) for _, text in found]
+    return values[0] if len(found) == 1 and found[0][0] < 0 else values
+
+
+def _shown(text: str) -> Any:
+    value = to_plain(text)
+    return without_halves(value) if may_hold_halves(text) else value
 
 
 def _line(content: dict[str, Any]) -> str:
