@@ -6,13 +6,17 @@ Called by the Execution API. Triggers run users' code without a database, as tas
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.errors import InvalidRequestError
 from treadle_metadata.resources import find_connection, find_variable
+from treadle_metadata.statements import tuples
+from treadle_metadata.waits import states_of
+
+_RUN_STATES: Final = "SELECT run_id, state FROM dag_run WHERE dag_id = %(dag_id)s AND run_id = ANY(%(run_ids)s)"
 
 
 def answer(connection: Connection, op: str, args: Mapping[str, Any], *, crypto: Crypto) -> Any:
@@ -27,6 +31,11 @@ def answer(connection: Connection, op: str, args: Mapping[str, Any], *, crypto: 
                 return find_connection(connection, str(args["conn_id"]), crypto=crypto)
             case "get_variable":
                 return find_variable(connection, str(args["key"]), crypto=crypto)
+            case "get_states":
+                return states_of(connection, args)
+            case "get_run_states":
+                asked = {"dag_id": str(args["dag_id"]), "run_ids": [str(one) for one in args["run_ids"]]}
+                return {row[0]: row[1] for row in tuples(connection, _RUN_STATES, asked)}
     except KeyError as error:
         raise InvalidRequestError(f"the question {op!r} of a trigger lacks {error}") from error
     raise InvalidRequestError(f"a trigger asked for {op!r}, which this server does not know")

@@ -25,7 +25,8 @@ MOST_AT_ONCE: Final = 1000
 """Triggers that one beat claims; more come with the next, which follows at once."""
 
 UNEVEN: Final = 1.1
-"""How much more than its share a triggerer may hold before it gives some back."""
+SLACK: Final = 50
+"""How much more than its share (by factor and by weight) a triggerer may hold before it gives some back."""
 
 _TELL: Final = """
     INSERT INTO triggerer (process_id, capacity, held, trouble)
@@ -178,13 +179,13 @@ def share_of(connection: Connection, one: Triggerer, process_id: UUID, *, now: d
 def shares(capacity: int, held: int, peers: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """Return (room, excess) of a triggerer among ``peers``, each with its capacity and what it holds.
 
-    Alone it takes what fits. Among others it takes no more in one go than brings it level with the emptiest of them
-    and a little beyond, and gives back what it has above its share and a tenth.
+    Alone it takes what fits. Among others it takes in one go no more than its share and a little beyond, and gives back
+    what it has above its share, once that is more than a little.
     """
     if not peers:
         return max(0, capacity - held), max(0, held - capacity)
     total = held + sum(other for _, other in peers)
     fair = total * capacity / max(1, capacity + sum(other for other, _ in peers))
     room = min(capacity - held, max(MOST_AT_ONCE // (4 * len(peers)), int(fair) + MOST_AT_ONCE // 10 - held))
-    excess = held - int(fair) - 1 if held > fair * UNEVEN + 1 else 0
+    excess = held - int(fair) - 1 if held > fair * UNEVEN + SLACK else 0
     return max(0, room), max(excess, held - capacity, 0)

@@ -78,7 +78,7 @@ def call(
     elif data is not None:
         body = data if isinstance(data, bytes) else str(data).encode()
     request = urllib.request.Request(url, body, given, method=method.upper())
-    authorization = None if named is None else _authorization(named)
+    authorization = None if named is None else authorization_of(named)
     if authorization and not request.has_header("Authorization"):
         request.add_unredirected_header("Authorization", authorization)
     return _sent(request, timeout)
@@ -110,7 +110,8 @@ def _base(named: Connection) -> str:
     return host
 
 
-def _authorization(named: Connection) -> str | None:
+def authorization_of(named: Connection) -> str | None:
+    """Return the log-in of a connection as a header's value, None if it has none."""
     if not named.password:
         return None
     if not named.login:

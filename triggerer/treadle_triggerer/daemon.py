@@ -49,6 +49,7 @@ class Config:
     capacity: int
     environment: Mapping[str, str]
     blocked_seconds: float = BLOCKED_SECONDS
+    wait_seconds: float = WAIT_SECONDS
 
 
 class Triggerer:
@@ -58,7 +59,7 @@ class Triggerer:
         self._config = config
         self._server = Server(config.url, config.token)
         self._process_id: str | None = None
-        self._reporting = Reporting(self._server, lambda: self._process_id)
+        self._reporting = Reporting(self._server, lambda: self._process_id, self._tell_recorded)
         self._stopping = threading.Event()
         self._obeyed = threading.Event()
         self._askers = ThreadPoolExecutor(_ASKERS, thread_name_prefix="asker")
@@ -144,7 +145,7 @@ class Triggerer:
                 "trouble": self._trouble(),
                 "takes": is_ready,
                 "checks": checks,
-                "wait": WAIT_SECONDS if is_ready else 0,
+                "wait": self._config.wait_seconds if is_ready else 0,
             }
         )
         known, self._process_id = self._process_id, answer["process_id"]
@@ -206,6 +207,11 @@ class Triggerer:
             else:
                 self._watchers.pop(event["id"], None)
         return {**message, "events": [event for event in message["events"] if event["kind"] != "trouble"]}
+
+    def _tell_recorded(self, numbers: list[int]) -> None:
+        child = self._child
+        if child is not None:
+            child.send({"kind": "recorded", "numbers": numbers})
 
     def _answer(self, child: Child, question: Message) -> None:
         reply: Message = {"kind": "reply", "number": question["number"]}

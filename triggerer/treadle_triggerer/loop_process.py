@@ -63,6 +63,8 @@ class LoopProcess:
         match message["kind"]:
             case "orders":
                 self._taking = self._loop.create_task(self._obey(message), name="orders")
+            case "recorded":
+                self._runner.recorded(message["numbers"])
             case "reply":
                 self._asking.answered(message)
             case "stop":

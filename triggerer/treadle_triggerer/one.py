@@ -21,7 +21,8 @@ from treadle_triggerer.capture import CURRENT
 from treadle_triggerer.loading import Classes, File
 
 Event = dict[str, Any]
-Report = Callable[[Event], None]
+Report = Callable[[Event], Awaitable[None]]
+"""Takes an event; what it returns is done once the server has recorded it."""
 
 CLEANUP_SECONDS: Final = 10.0
 CANCEL_SECONDS: Final = 60.0
@@ -56,11 +57,11 @@ class RunningTrigger:
         except asyncio.CancelledError:
             if not self.is_leaving:
                 # Nobody asked: its own code cancelled the task that it runs in.
-                report(failed(self.id, RuntimeError("the trigger cancelled itself")))
+                _ = report(failed(self.id, RuntimeError("the trigger cancelled itself")))
                 return
             raise
         except Exception as error:
-            report(failed(self.id, error))
+            _ = report(failed(self.id, error))
         finally:
             if not self._is_cancelled:  # what is cancelled is cleaned up after its on_cancel
                 await self._clean_up()
@@ -73,7 +74,7 @@ class RunningTrigger:
         events = cast("AsyncGenerator[TriggerEvent, None]", trigger.run())
         async with contextlib.aclosing(events):
             async for event in events:
-                report(event_of(self.id, event))
+                _ = report(event_of(self.id, event))
                 return
         raise RuntimeError("the trigger ended without an event")
 
@@ -87,10 +88,10 @@ class RunningTrigger:
                 async with contextlib.aclosing(events):
                     async for event in events:
                         failures = 0
-                        report(event_of(self.id, event))
+                        await report(event_of(self.id, event))
             except Exception as error:
                 log.exception("a watcher failed; it begins anew")
-                report({"id": self.id, "kind": "trouble", "error": f"{type(error).__name__}: {error}"})
+                _ = report({"id": self.id, "kind": "trouble", "error": f"{type(error).__name__}: {error}"})
                 failures += 1
             await self._clean_up()
             await asyncio.sleep(min(_LONGEST_PAUSE, 2.0 ** min(failures, 6)) * random.uniform(0.5, 1.0))

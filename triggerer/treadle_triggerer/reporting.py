@@ -25,10 +25,16 @@ _LONGEST_PAUSE: Final = 5.0
 
 
 class Reporting:
-    """What is on its way. ``process_id`` gives the id under which the server knows this triggerer."""
+    """What is on its way. ``process_id`` gives the id under which the server knows this triggerer.
 
-    def __init__(self, server: Server, process_id: Callable[[], str | None]) -> None:
+    ``on_recorded`` gets the numbers of events that have one, once the server has them.
+    """
+
+    def __init__(
+        self, server: Server, process_id: Callable[[], str | None], on_recorded: Callable[[list[int]], None]
+    ) -> None:
         self._server = server
+        self._on_recorded = on_recorded
         self._process_id = process_id
         self._gathered: Happened = _nothing()
         self._changed = threading.Condition()
@@ -90,6 +96,9 @@ class Reporting:
                 self._send_apart(batch, error)
                 return
             else:
+                numbers = [event["number"] for event in batch["events"] if "number" in event]
+                if numbers:
+                    self._on_recorded(numbers)
                 return
 
     def _send_apart(self, batch: Happened, error: ServerRefused) -> None:

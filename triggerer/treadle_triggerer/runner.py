@@ -37,6 +37,9 @@ class Runner:
         self._done: deque[int] = deque(maxlen=_REMEMBERED)
         self._background: set[asyncio.Task[None]] = set()
         self.lines = Lines(self._soon_from_anywhere)
+        self._watchers: set[int] = set()
+        self._last = 0
+        self._unrecorded: dict[int, asyncio.Future[None]] = {}
         self._events: list[Event] = []
         self._given_back: list[int] = []
         self._cancelled: list[int] = []
@@ -55,7 +58,9 @@ class Runner:
                 self.cancel(one.id, row["cancelled_for"])
                 continue
             one.task = self._loop.create_task(one.run(self._report), name=str(one.id))
-            if not row["is_watcher"]:
+            if row["is_watcher"]:
+                self._watchers.add(one.id)
+            else:
                 one.task.add_done_callback(partial(self._is_over, one))
             if number % _STARTED_AT_ONCE == 0:
                 await asyncio.sleep(0)
@@ -132,6 +137,7 @@ class Runner:
 
     def _forget(self, one: RunningTrigger) -> None:
         self._ending.discard(one.id)
+        self._watchers.discard(one.id)
         if self._running.pop(one.id, None) is not None:
             self.held -= one.weight
 
@@ -140,9 +146,23 @@ class Runner:
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
-    def _report(self, event: Event) -> None:
+    def _report(self, event: Event) -> asyncio.Future[None]:
+        """Report an event; the future is done once the server has it."""
+        recorded: asyncio.Future[None] = self._loop.create_future()
+        if event["kind"] == "event" and event["id"] in self._watchers:
+            self._last += 1
+            event["number"] = self._last
+            self._unrecorded[self._last] = recorded
         self._events.append(event)
         self._soon()
+        return recorded
+
+    def recorded(self, numbers: list[int]) -> None:
+        """The server has these events: their watchers go on."""
+        for number in numbers:
+            waiting = self._unrecorded.pop(number, None)
+            if waiting is not None and not waiting.done():
+                waiting.set_result(None)
 
     def _soon(self) -> None:
         if not self._is_due:

@@ -164,7 +164,7 @@ def _attempt(request: Request, service: Service) -> AttemptClaim:
 
 def _check_triggerer(request: Request, service: Service) -> None:
     try:
-        service.triggerer_tokens.check(_bearer(request), now=service.now())
+        service.trigger_calls.tokens.check(_bearer(request), now=service.now())
     except TriggererTokenError as error:
         raise HTTPException(401, str(error), _BEARER) from error
 

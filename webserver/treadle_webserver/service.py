@@ -14,9 +14,9 @@ from treadle_metadata.clock import Clock
 from treadle_metadata.connection import Database
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.login_settings import LoginSettings
+from treadle_metadata.queries.log_windows import LineIndexes
 from treadle_metadata.queries.ui.structures import StructureCache
 from treadle_metadata.settings import Settings
-from treadle_metadata.triggerer_tokens import TriggererTokens
 from treadle_webserver.scoped import ScopedDatabase
 from treadle_webserver.throttle import Throttle
 from treadle_webserver.trigger_calls import TriggerCalls
@@ -31,7 +31,6 @@ class Service:
     crypto: Crypto
     clock: Clock
     attempt_tokens: AttemptTokens
-    triggerer_tokens: TriggererTokens
     trigger_calls: TriggerCalls
     throttle: Throttle
     login: LoginSettings = field(default_factory=LoginSettings)
@@ -39,6 +38,8 @@ class Service:
     """Sends the logs of worker machines on to the remote store, if there is one."""
     structures: StructureCache = field(default_factory=StructureCache)
     """The structures of versions that pages asked for last."""
+    line_indexes: LineIndexes = field(default_factory=LineIndexes)
+    """Where the lines of the logs begin that were read last."""
 
     unscoped: Database | None = None
     """The whole database, where ``database`` is what an account may see of it."""

@@ -15,18 +15,20 @@ import psycopg
 
 from treadle_metadata.connection import Database
 from treadle_metadata.transitions.deferred import TRIGGERS
+from treadle_metadata.triggerer_tokens import TriggererTokens
 
 _PAUSE_SECONDS: Final = 1.0
-_LOOK_SECONDS: Final = 5.0
+_LOOK_SECONDS: Final = 0.5
 
 log = logging.getLogger(__name__)
 
 
 class TriggerCalls:
-    """Counts the calls, and lets handlers wait for the next one."""
+    """Counts the calls, and lets handlers wait for the next one. With ``tokens`` triggerers prove themselves."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, tokens: TriggererTokens) -> None:
         self._database = database
+        self.tokens = tokens
         self._lock = threading.Lock()
         self._waiting: dict[asyncio.Future[None], asyncio.AbstractEventLoop] = {}
         self._thread: threading.Thread | None = None

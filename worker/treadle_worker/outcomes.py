@@ -201,6 +201,7 @@ def _deferral(value: Any) -> Deferral | None:
         "next_kwargs": next_kwargs,
         "timeout_seconds": _number(plain.get("timeout_seconds"), float),
         "execution_timeout_seconds": _number(plain.get("execution_timeout_seconds"), float),
+        "ends_in_worker": plain.get("ends_in_worker") is True,
     }
 
 

@@ -72,6 +72,8 @@ class Deferral(TypedDict):
     next_kwargs: str
     timeout_seconds: float | None
     execution_timeout_seconds: float | None
+    ends_in_worker: bool
+    """Whether a trigger that ends the task leaves that to a worker: there are callbacks to call, assets to tell of."""
 
 
 class Resume(TypedDict):
@@ -83,7 +85,7 @@ class Resume(TypedDict):
     method: str
     kwargs: str
     event: str | None
-    error: dict[str, str] | None
+    error: dict[str, Any] | None
     first_started_at: str | None
 
 

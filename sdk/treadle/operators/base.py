@@ -217,6 +217,8 @@ class BaseOperator(Node):
         deferral = importlib.import_module("treadle.triggers.deferral")
         if next_method == deferral.FAIL:
             raise deferral.error_of(kwargs)
+        if next_method == deferral.END:
+            return importlib.import_module("treadle.runtime.deferring").ended_by(kwargs, context)
         return getattr(self, next_method)(context, **kwargs)
 
     @classmethod

@@ -12,8 +12,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from treadle import xcom
+from treadle.errors import SkipTask
 from treadle.runtime.task_instance import moment
-from treadle.triggers.deferral import FAIL, TaskDeferred
+from treadle.triggers.deferral import END, FAIL, TaskDeferralError, TaskDeferred
 
 if TYPE_CHECKING:
     from treadle.operators.base import BaseOperator
@@ -36,7 +37,7 @@ class Resume:
         started = moment(plain["first_started_at"])
         error = plain.get("error")
         if error is not None:
-            return cls(FAIL, error, started)
+            return cls(END if error["kind"] == "end" else FAIL, error, started)
         kwargs = xcom.loads(plain["kwargs"])
         event = plain.get("event")
         return cls(plain["method"], {**kwargs, "event": None if event is None else xcom.loads(event)}, started)
@@ -69,7 +70,33 @@ def report_of(deferred: TaskDeferred, task: BaseOperator) -> dict[str, Any]:
         "next_kwargs": xcom.dumps(deferred.kwargs, key="kwargs of defer()")[0],
         "timeout_seconds": None if deferred.timeout is None else deferred.timeout.total_seconds(),
         "execution_timeout_seconds": None if limit is None else limit.total_seconds(),
+        "ends_in_worker": ends_in_worker(task),
     }
+
+
+def ends_in_worker(task: BaseOperator) -> bool:
+    """Tell whether the end of a task needs its own code: a trigger that ends it leaves that to a worker (case D2)."""
+    callbacks = (task.on_success_callback, task.on_failure_callback, task.on_retry_callback, task.on_skipped_callback)
+    return any((*callbacks, task.outlets, task.retry_policy, task.post_execute_hook))
+
+
+def ended_by(facts: Mapping[str, Any], context: Any) -> Any:
+    """End the attempt of a task as its trigger said; return the result of a success.
+
+    Raises:
+        SkipTask: it is skipped.
+        TaskDeferralError: its try failed.
+    """
+    reason = facts.get("reason") or ""
+    if facts["outcome"] == "skipped":
+        raise SkipTask(reason or "the trigger says so")
+    if facts["outcome"] == "failed":
+        raise TaskDeferralError(reason or "the trigger ended the task as failed")
+    pushed = {key: xcom.loads(text) for key, text in facts["xcoms"].items()}
+    result = pushed.pop(xcom.RETURN_KEY, None)
+    for key, value in pushed.items():
+        context["ti"].xcom_push(key, value)
+    return result
 
 
 def trigger_of(trigger: Any) -> tuple[str, str]:

@@ -19,13 +19,27 @@ if TYPE_CHECKING:
         TriggerEvent,
     )
     from treadle.triggers.deferral import StartTriggerArgs, TaskDeferralError, TaskDeferralTimeout, TaskDeferred
+    from treadle.triggers.external import DagStateTrigger, WorkflowTrigger
+    from treadle.triggers.file import FileDeleteTrigger, FileTrigger
+    from treadle.triggers.http import HttpTrigger
+    from treadle.triggers.messages import PostgresNotifyTrigger, RedisStreamTrigger
+    from treadle.triggers.process import ProcessExitTrigger
+    from treadle.triggers.sql import SqlTrigger
     from treadle.triggers.temporal import DateTimeTrigger, TimeDeltaTrigger
 
 __all__ = [
     "BaseEventTrigger",
     "BaseTaskEndEvent",
     "BaseTrigger",
+    "DagStateTrigger",
     "DateTimeTrigger",
+    "FileDeleteTrigger",
+    "FileTrigger",
+    "HttpTrigger",
+    "PostgresNotifyTrigger",
+    "ProcessExitTrigger",
+    "RedisStreamTrigger",
+    "SqlTrigger",
     "StartTriggerArgs",
     "TaskDeferralError",
     "TaskDeferralTimeout",
@@ -35,6 +49,7 @@ __all__ = [
     "TaskSuccessEvent",
     "TimeDeltaTrigger",
     "TriggerEvent",
+    "WorkflowTrigger",
 ]
 
 _NAMES_BY_MODULE = {
@@ -48,6 +63,12 @@ _NAMES_BY_MODULE = {
         "TriggerEvent",
     ),
     "deferral": ("StartTriggerArgs", "TaskDeferralError", "TaskDeferralTimeout", "TaskDeferred"),
+    "external": ("DagStateTrigger", "WorkflowTrigger"),
+    "file": ("FileDeleteTrigger", "FileTrigger"),
+    "http": ("HttpTrigger",),
+    "messages": ("PostgresNotifyTrigger", "RedisStreamTrigger"),
+    "process": ("ProcessExitTrigger",),
+    "sql": ("SqlTrigger",),
     "temporal": ("DateTimeTrigger", "TimeDeltaTrigger"),
 }
 _HOMES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}

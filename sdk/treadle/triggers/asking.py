@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from treadle.connections import Connection
 from treadle.errors import NotInTaskError
+from treadle.runtime import masking
 
 Answer = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 
@@ -29,3 +31,25 @@ async def ask(op: str, **args: Any) -> Any:
     if not _answer:
         raise NotInTaskError(f"{op}() of a trigger")
     return await _answer[0](op, args)
+
+
+async def connection(conn_id: str) -> Connection:
+    """Return a connection, asked for anew each time: what rotates is seen. Its secrets are masked in what is logged.
+
+    Raises:
+        ConnectionNotFoundError: there is none.
+    """
+    fields = await ask("get_connection", conn_id=conn_id) if _answer else None
+    if fields is None:
+        return Connection.get(conn_id)
+    masking.add_connection(fields)
+    return Connection.from_dict(fields, conn_id)
+
+
+async def variable(key: str, default: str | None = None) -> str | None:
+    """Return a variable's text, ``default`` if there is none."""
+    found = await ask("get_variable", key=key)
+    if found is None:
+        return default
+    masking.add_variable(key, found)
+    return str(found)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 FAIL: Final = "__fail__"
 """The ``next_method`` of a task whose trigger brought no event: it failed, or the time was over."""
 
+END: Final = "__end__"
+"""The ``next_method`` of a task whose trigger ended it, and whose callbacks, outlets or retry policy need a worker."""
+
 TIMED_OUT: Final = "timeout"
 """The kind of error of a deferral that took longer than its ``timeout``."""
 

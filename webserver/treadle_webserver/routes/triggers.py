@@ -59,7 +59,7 @@ def _beat(body: Beat, service: Service) -> BeatShape:
     new = {row["id"] for row in taken}
     return {
         "process_id": str(known),
-        "token": service.triggerer_tokens.issue(now=now),
+        "token": service.trigger_calls.tokens.issue(now=now),
         "triggers": [cast("TriggerShape", {"problem": None} | row) for row in taken],
         "files": cast("dict[str, Any]", files),
         "cancelled": [cast("Any", row) for row in cancelled if row["id"] not in new],

@@ -1,0 +1,46 @@
+"""Triggers that note in a file what happens to them; the processes of triggerers import this module."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from treadle.triggers.base import BaseEventTrigger, TriggerEvent
+
+
+class Noting(BaseEventTrigger):
+    """Waits for a file ``go-NAME`` beside its notes; ``block``: it blocks the loop, ``refuse``: it cannot be made."""
+
+    def __init__(self, notes: str, name: str, how: str = "wait") -> None:
+        self.notes = notes
+        self.name = name
+        self.how = how
+        if how == "refuse":
+            raise ValueError("it cannot be made")
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """Return path and arguments."""
+        return f"{__name__}.Noting", {"notes": self.notes, "name": self.name, "how": self.how}
+
+    def note(self, what: str) -> None:
+        """Append a line."""
+        with open(self.notes, "a") as file:
+            file.write(json.dumps({"name": self.name, "what": what, "pid": os.getpid()}) + "\n")
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Wait."""
+        self.note("runs")
+        self.log.info("%s waits", self.name)
+        if self.how == "block":
+            time.sleep(120)
+        while not os.path.exists(os.path.join(os.path.dirname(self.notes), f"go-{self.name}")):
+            await asyncio.sleep(0.02)
+        yield TriggerEvent(self.name)
+
+    async def on_cancel(self) -> None:
+        """Note it."""
+        self.note("cancelled")
