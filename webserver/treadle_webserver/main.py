@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Final
 
 import uvicorn
+from fastapi import FastAPI
 
 from treadle_executors.timetables import evaluating
 from treadle_metadata import processes
@@ -73,9 +74,20 @@ def run(settings: Settings, clock: Clock | None = None, apps: Collection[str] = 
                 timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             )
             _LOG.info("listening on %s port %d", settings.host, listener.getsockname()[1])
-            uvicorn.Server(config).run(sockets=[listener])
+            _Server(config).run(sockets=[listener])
     finally:
         database.close()
+
+
+class _Server(uvicorn.Server):
+    """Ends the streams of events first, which would else stay open for all of the grace period."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop serving."""
+        app = self.config.app
+        assert isinstance(app, FastAPI)
+        app.state.live.close()
+        await super().shutdown(sockets)
 
 
 def _listening(settings: Settings) -> socket.socket:

@@ -11,9 +11,10 @@ from treadle_metadata.queries import logs
 from treadle_metadata.remote_logs.places import places_of
 from treadle_webserver.parameters import DagId, RowId, RunId
 from treadle_webserver.retrying import RetriedRoute
-from treadle_webserver.routes.logs import LogShape, line_shape
+from treadle_webserver.routes.logs import LogShape
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.callbacks import CallbackListShape, DeadlineListShape, callback_shape, deadline_shape
+from treadle_webserver.shapes.log_lines import line_shape
 
 router = APIRouter(
     prefix="/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}",

@@ -16,6 +16,7 @@ from treadle_metadata.remote_logs.places import LogFile, places_of
 from treadle_webserver.parameters import DagId, MapIndexQuery, RunId, TaskId, TryNumber
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
+from treadle_webserver.shapes.log_lines import line_shape
 
 router = APIRouter(
     prefix="/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}/logs",
@@ -24,7 +25,6 @@ router = APIRouter(
 )
 
 NDJSON = "application/x-ndjson"
-_NAMES = {"time": "timestamp", "text": "event", "source": "logger"}
 
 
 class LogShape(TypedDict):
@@ -64,10 +64,10 @@ def get_log(
     if tail is not None:
         lines = queries.read_tail(path, tail).lines
         if streamed:
-            return Response(_text(lines), media_type=NDJSON)
+            return Response(text_of(lines), media_type=NDJSON)
         return _shape(log, path, lines, None)
     if streamed:
-        return StreamingResponse((_text(lines) for lines in queries.chunks(path)), media_type=NDJSON)
+        return StreamingResponse((text_of(lines) for lines in queries.chunks(path)), media_type=NDJSON)
     if full_content:
         return _shape(log, path, queries.iterate(path), None)
     chunk = queries.read_chunk(path, _offset(token))
@@ -82,12 +82,8 @@ def _shape(log: queries.Log, path: LogFile, lines: Iterable[dict[str, Any]], fol
     return answer
 
 
-def line_shape(line: dict[str, Any]) -> dict[str, Any]:
-    """Return a line with Airflow's names: timestamp, level, event, logger; other keys stay."""
-    return {_NAMES.get(name, name): value for name, value in line.items()}
-
-
-def _text(lines: list[dict[str, Any]]) -> str:
+def text_of(lines: list[dict[str, Any]]) -> str:
+    """Return lines as ndjson."""
     return "".join(json.dumps(line_shape(line)) + "\n" for line in lines)
 
 

@@ -19,15 +19,22 @@ _DAEMONS: Final[LiteralString] = """
     ORDER BY kind, heartbeat_at DESC LIMIT 200
 """
 
-_RUNS: Final[LiteralString] = """
-    SELECT count(*) FILTER (WHERE state = 'queued') AS queued, count(*) FILTER (WHERE state = 'running') AS running
-    FROM dag_run WHERE state IN ('queued', 'running')
-"""
-
-# By the index of ended runs: what it reads are the runs of the last day.
-_ENDED: Final[LiteralString] = """
-    SELECT count(*) FILTER (WHERE state = 'failed') AS failed, count(*) FILTER (WHERE state = 'success') AS success
-    FROM dag_run WHERE ended_at > %(since)s
+# Runs under way by their partial index, ended ones by the index of ended runs: what it reads are those of a day.
+_FIGURES: Final[LiteralString] = """
+    WITH under_way AS (SELECT dag_id, state FROM dag_run WHERE state IN ('queued', 'running'))
+    SELECT (SELECT count(*) FROM under_way WHERE state = 'queued') AS queued,
+           (SELECT count(*) FROM under_way WHERE state = 'running') AS running,
+           ended.failed, ended.success, dags.*,
+           (SELECT count(*) FROM human_step WHERE answered_at IS NULL AND withdrawn_at IS NULL) AS human_steps,
+           (SELECT min(next_run_at) FROM dag
+            WHERE NOT is_paused AND is_active AND NOT at_run_limit AND next_run_at <= %(now)s) AS late_since
+    FROM (SELECT count(*) FILTER (WHERE state = 'failed') AS failed,
+                 count(*) FILTER (WHERE state = 'success') AS success
+          FROM dag_run WHERE ended_at > %(since)s) AS ended,
+         (SELECT count(*) AS all_dags, count(*) FILTER (WHERE NOT is_paused) AS unpaused,
+                 count(*) FILTER (WHERE is_paused) AS paused, count(*) FILTER (WHERE has_import_errors) AS broken,
+                 count(*) FILTER (WHERE dag_id IN (SELECT dag_id FROM under_way)) AS active
+          FROM dag WHERE is_active) AS dags
 """
 
 _FAILED: Final[LiteralString] = """
@@ -66,10 +73,11 @@ def daemons(connection: Connection, kinds: Sequence[str], *, now: datetime) -> S
     return rows(connection, _DAEMONS, {"kinds": list(kinds), "now": now, "since": now - _LONG_GONE})
 
 
-def counts(connection: Connection, *, since: datetime) -> dict[str, int]:
-    """Return how many runs are queued and running, and how many failed and succeeded since ``since``."""
-    parameters = {"since": since}
-    return {**rows(connection, _RUNS, parameters)[0], **rows(connection, _ENDED, parameters)[0]}
+def figures(connection: Connection, *, since: datetime, now: datetime) -> dict[str, Any]:
+    """Return runs ``queued`` and ``running``, those that ``failed`` or had ``success`` since ``since``; DAGs by what
+    they are; open ``human_steps``; and since when a run is due that is not made (``late_since``, or None).
+    """
+    return dict(rows(connection, _FIGURES, {"since": since, "now": now})[0])
 
 
 def task_counts(connection: Connection) -> dict[str, int]:

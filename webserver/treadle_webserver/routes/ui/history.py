@@ -56,7 +56,7 @@ def get_ui_calendar(
         if row is None:
             raise no_such_dag(connection, dag_id)
         found = queries.days(connection, dag_id, since=begin, until=end, zone=timezone)
-    planned = _planned(row, end, service)
+    planned = _planned(row, end - timedelta(microseconds=1), service)
     return {
         "dag_id": dag_id,
         "timezone": timezone,
@@ -71,7 +71,7 @@ def get_ui_calendar(
 def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
-    except (ValueError, OSError):
+    except (ValueError, OSError, KeyError):
         raise InvalidRequestError(
             f"timezone {shown(name)} is not known; expected a name such as Europe/Zurich"
         ) from None

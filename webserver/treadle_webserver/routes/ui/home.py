@@ -9,13 +9,10 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from sqlalchemy import Connection
 
-from treadle_metadata.queries.health import schedule_lag
 from treadle_metadata.queries.paging import PageRequest
 from treadle_metadata.queries.pools import list_pools
-from treadle_metadata.queries.ui import dag_list, schedules
 from treadle_metadata.queries.ui import home as queries
-from treadle_metadata.queries.ui.human_steps import count_open
-from treadle_webserver.authorize import ActorOf
+from treadle_metadata.queries.ui import schedules
 from treadle_webserver.forecast import Forecast, forecast
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.routes.monitor import DAG_PROCESSOR, SCHEDULER, TRIGGERER
@@ -42,25 +39,32 @@ _FORECAST_DAGS: Final = 300
 
 
 @router.get("/home")
-def get_ui_home(actor: ActorOf, service: ServiceOf) -> HomeShape:
+def get_ui_home(service: ServiceOf) -> HomeShape:
     """Return what the first page shows."""
     now = service.now()
     with service.database.begin() as connection:
-        return _home(connection, actor.username, now)
+        return _home(connection, now)
 
 
-def _home(connection: Connection, username: str, now: datetime) -> HomeShape:
+def _home(connection: Connection, now: datetime) -> HomeShape:
     daemons = queries.daemons(connection, _KINDS, now=now)
     alive = {row["kind"] for row in daemons if row["is_alive"]}
     errors = queries.import_errors(connection, limit=_SHOWN)
     pools = list_pools(connection, PageRequest(limit=_POOLS))
+    figures = queries.figures(connection, since=now - DAY, now=now)
     return {
         "now": now,
         "daemons": [daemon_shape(row) for row in daemons],
         "missing_daemons": [kind for kind in _NEEDED if kind not in alive],
-        "schedule_lag_seconds": schedule_lag(connection, now=now).total_seconds(),
-        "dags": dag_list.count_dags(connection, username=username),
-        "runs": queries.counts(connection, since=now - DAY),
+        "schedule_lag_seconds": (now - (figures["late_since"] or now)).total_seconds(),
+        "dags": {
+            "all": figures["all_dags"],
+            "unpaused": figures["unpaused"],
+            "paused": figures["paused"],
+            "broken": figures["broken"],
+            "running": figures["active"],
+        },
+        "runs": {name: figures[name] for name in ("queued", "running", "failed", "success")},
         "tasks": queries.task_counts(connection),
         "failed_runs": [
             failed_run_shape(row) for row in queries.failed_runs(connection, since=now - DAY, limit=_SHOWN)
@@ -71,7 +75,7 @@ def _home(connection: Connection, username: str, now: datetime) -> HomeShape:
         "coming_runs": [
             coming_run_shape(row) for row in queries.coming_runs(connection, until=now + DAY, limit=_SHOWN)
         ],
-        "open_human_steps": count_open(connection),
+        "open_human_steps": figures["human_steps"],
     }
 
 
