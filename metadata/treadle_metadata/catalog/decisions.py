@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from treadle.timetables.base import DataInterval
-from treadle_metadata.catalog.parsed import SLOW, UNSTABLE, DagWarning, FileError, ParsedDag, ParsedFile
+from treadle_metadata.catalog.parsed import EXECUTOR, SLOW, UNSTABLE, DagWarning, FileError, ParsedDag, ParsedFile
 from treadle_metadata.catalog.versioning import Field, Verdict, judge, line_of
 from treadle_metadata.errors import shown
 
@@ -80,9 +80,16 @@ class Decisions:
 
 
 def decide(
-    files: Sequence[ParsedFile], stored: Mapping[str, Stored], pools: Collection[str], owners: Owners = NO_OWNERS
+    files: Sequence[ParsedFile],
+    stored: Mapping[str, Stored],
+    pools: Collection[str],
+    owners: Owners = NO_OWNERS,
+    executors: Collection[str] = (),
 ) -> Decisions:
-    """Decide for a batch; files are taken in the order of their names, so that the outcome does not hang on chance."""
+    """Decide for a batch; files are taken in the order of their names, so that the outcome does not hang on chance.
+
+    ``executors`` are those of this installation, if they are known.
+    """
     ordered = sorted(files, key=lambda one: one.file)
     errors = {one.file: list(one.errors) for one in ordered}
     accepted: list[Accepted] = []
@@ -96,7 +103,7 @@ def decide(
             continue
         known = stored.get(dag.dag_id)
         accepted.append(Accepted(dag, file, known, _verdict(dag, file, known)))
-    return Decisions(tuple(accepted), errors, tuple(_warnings(accepted)))
+    return Decisions(tuple(accepted), errors, tuple(_warnings(accepted, executors)))
 
 
 def needs_document(dag: ParsedDag, stored: Stored | None) -> bool:
@@ -187,8 +194,10 @@ def place(file: str, line: int | None) -> str:
     return file if line is None else f"{file}, line {line}"
 
 
-def _warnings(accepted: Iterable[Accepted]) -> Iterator[DagWarning]:
+def _warnings(accepted: Iterable[Accepted], executors: Collection[str]) -> Iterator[DagWarning]:
     for one in accepted:
+        if executors and (unknown := _unknown_executor(one.dag, one.file, executors)):
+            yield DagWarning(one.dag.dag_id, EXECUTOR, unknown)
         if one.verdict.unstable:
             yield DagWarning(one.dag.dag_id, UNSTABLE, _unstable(one.file.file, one.verdict.unstable, one.dag.document))
         if one.file.slow:
@@ -202,3 +211,20 @@ def _unstable(file: str, fields: Sequence[Field], document: Json) -> str:
         "without a change, so a change there makes no new version. Give a fixed value: no now(), random value or order "
         "of a set"
     )
+
+
+def _unknown_executor(dag: ParsedDag, file: ParsedFile, executors: Collection[str]) -> str | None:
+    """Return a warning, not an error: other tasks of the DAG can run, and the schedulers may know more executors."""
+    for task in dag.document.get("tasks", ()):
+        name = task.get("executor")
+        if name is None or name in executors:
+            continue
+        close = difflib.get_close_matches(name[:250], executors, n=1)
+        meant = f"; did you mean {close[0]!r}?" if close else "."
+        where = place(file.file, task.get("line") or dag.document.get("line"))
+        return (
+            f"{where}: task {shown(task['task_id'])} names the executor {shown(name)}, and this installation has "
+            f"{', '.join(sorted(executors))}{meant} Its attempts fail until the name is corrected, or the executor is "
+            "added to the setting executors"
+        )
+    return None

@@ -10,7 +10,8 @@ Json = Any
 
 UNSTABLE = "unstable field"
 SLOW = "slow import"
-"""The kinds of warnings. Both are about the file's last parse."""
+EXECUTOR = "unknown executor"
+"""The kinds of warnings. All are about the file's last parse."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,10 +78,11 @@ def store_parsed(
     now: datetime,
     plan: Plan,
     paused_by_default: bool,
+    executors: Collection[str] = (),
     gone: Collection[str] = (),
     touched: Mapping[str, FileState] | None = None,
 ) -> Outcome:
-    """Store what parsing gave.
+    """Store what parsing gave. A DAG that names none of ``executors`` (those of this installation) gets a warning.
 
     ``gone`` are files that are no more: their DAGs become inactive and keep their history. ``touched`` are files with
     a new time but the same content. Wakes the schedulers once if a run may have become due.
@@ -94,7 +95,7 @@ def store_parsed(
         return _done(connection, {}, [], deactivated, woken=bool(deactivated))
     stored = _stored(connection, files)
     owners = Owners(_pools(connection), _teams(connection, files))
-    decisions = decide(files, stored, owners.pools, owners)
+    decisions = decide(files, stored, owners.pools, owners, executors)
     accepted, errors = _planned(decisions, plan)
     versions = writes.store_versions(connection, [one for one, _ in accepted], now=now)
     writes.store_dags(connection, accepted, versions, now=now, paused_by_default=paused_by_default)

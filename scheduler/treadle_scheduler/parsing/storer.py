@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from treadle_metadata.catalog import FileError, FileState, Outcome, ParsedFile, store_parsed
 from treadle_metadata.clock import Clock
 from treadle_metadata.connection import Database, is_passing
-from treadle_metadata.settings import Settings
+from treadle_metadata.settings import Settings, executor_names
 from treadle_scheduler.calendar import next_run
 from treadle_scheduler.parsing.failures import clean
 
@@ -138,6 +138,7 @@ class Storer:
             now=now,
             plan=lambda document, last: next_run(document, last=last, now=now, cron_style=self._settings.cron_style),
             paused_by_default=self._settings.dags_are_paused_at_creation,
+            executors=executor_names(self._settings),
             gone=batch.gone,
             touched=batch.touched,
         )

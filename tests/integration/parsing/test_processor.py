@@ -260,6 +260,17 @@ def test_a_field_that_never_stands_still_makes_one_version_and_a_warning(live: P
     assert len(live.versions("a")) == 2
 
 
+def test_an_unknown_executor_is_a_warning_with_the_nearest_name_and_keeps_nothing_from_running(live: Parsed) -> None:
+    live.write("a.py", dag_text("a", "start_date=datetime(2025, 1, 1), default_args={'executor': 'locla'}"))
+    live.wait_for_dag("a")
+    wait_until(lambda: live.warnings("a") != {})
+    message = live.warnings("a")["unknown executor"]
+    assert message.startswith("a.py, line ")
+    assert "names the executor 'locla', and this installation has local; did you mean 'local'? Its attempts" in message
+    live.write("a.py", dag_text("a", "start_date=datetime(2025, 1, 1), default_args={'executor': 'local'}"))
+    wait_until(lambda: live.warnings("a") == {})
+
+
 def test_a_start_parses_only_what_differs_and_forgets_what_is_gone(parsed: Parsed) -> None:
     for name in ("same", "edited", "gone", "touched"):
         parsed.write(f"{name}.py", dag_text(name))
