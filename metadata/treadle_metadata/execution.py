@@ -81,6 +81,7 @@ def record_finishes(connection: Connection, reports: Sequence[Report], *, now: d
             connection, batch, attempts.finish(connection, batch, month=month, now=now), month=month, now=now
         )
         moved = human_steps.woken_early(connection, batch, moved, month=month, now=now)
+        waits.forget_pokes(connection, batch, month=month)
         ids = {str(row[0]) for row in moved}
         # What an attempt pushed that was cleared or handed back meanwhile is not the result of its instance.
         kept = {str(row[0]) for row in moved if row[3] not in _GOES_ON}

@@ -7,7 +7,7 @@ at the first poke in vain and kept through reschedules, retries and lost workers
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from treadle.document import DagDocument, loads
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.errors import InvalidRequestError
-from treadle_metadata.statements import rows, tuples
+from treadle_metadata.statements import execute, rows, tuples
 
 QUESTIONS: Final = frozenset({"note_wait", "get_states"})
 
@@ -47,6 +47,16 @@ _NOTE: Final = """
     RETURNING began_at, pokes
 """
 
+_FORGET_POKES: Final = """
+    DELETE FROM task_attempt AS attempt
+    USING unnest(%(ids)s::bigint[], %(attempts)s::uuid[]) AS poked (id, attempt_id)
+          JOIN task_attempt AS newest ON newest.attempt_id = poked.attempt_id AND newest.month = %(month)s
+               AND newest.outcome = 'suspended'
+    WHERE attempt.task_instance_id = poked.id AND attempt.month = %(month)s
+      AND attempt.try_number = newest.try_number AND attempt.outcome = 'suspended'
+      AND attempt.attempt_id <> newest.attempt_id
+"""
+
 _TEAM: Final = """
     SELECT coalesce(dag.team, '') FROM task_instance AS instance JOIN dag ON dag.dag_id = instance.dag_id
     WHERE instance.id = %(task_instance_id)s AND instance.month = %(month)s
@@ -75,6 +85,19 @@ _NEWEST: Final = f"""
     SELECT version.document FROM dag JOIN dag_version AS version ON version.id = dag.version_id
     WHERE dag.dag_id = %(dag_id)s AND dag.is_active AND {_SEEN}
 """
+
+
+def forget_pokes(connection: Connection, reports: Sequence[Mapping[str, Any]], *, month: date) -> None:
+    """Forget the attempts of earlier pokes of tries that are rescheduled again; how many there were is in their wait.
+
+    A sensor that looks each minute for a week is ten thousand attempts, of which the newest is worth keeping. Durable
+    steps, which say what they wait for, are left alone.
+    """
+    again = [one for one in reports if one["outcome"] == "suspended" and not (one.get("resume") or {}).get("name")]
+    if again:
+        ids = [one["task_instance_id"] for one in again]
+        parameters = {"ids": ids, "attempts": [one["attempt_id"] for one in again], "month": month}
+        execute(connection, _FORGET_POKES, parameters)
 
 
 def answer(connection: Connection, request: Mapping[str, Any], *, crypto: Crypto, now: datetime) -> Any:  # noqa: ARG001

@@ -85,11 +85,42 @@ def test_a_sensor_in_its_slot_and_one_between_two_pokes_say_until_when_they_wait
     assert (found.reason, "(1 poke) and gives up at" in found.sentence) == (Reason.RESCHEDULED, True)
 
 
-def test_the_time_of_a_wait_is_kept_from_attempt_to_attempt(scheduler: TestScheduler) -> None:
+def test_the_time_of_a_wait_counts_from_the_first_attempt_and_is_kept_from_one_to_the_next(
+    scheduler: TestScheduler,
+) -> None:
     waiting(scheduler, "one", slots=1)
-    assert wait(scheduler, "one") == {"waited": 0.0, "pokes": 1}
+    with scheduler.database.begin() as connection:
+        # An attempt before this one, of a try that failed before it could look.
+        execute(
+            connection,
+            """
+            INSERT INTO task_attempt (attempt_id, month, task_instance_id, try_number, version_id, executor,
+                                      retry_delay_seconds, queued_at, log_path, outcome, started_at)
+            SELECT gen_random_uuid(), month, task_instance_id, try_number, version_id, executor, 0, queued_at, '',
+                   'failed', started_at - interval '30 s'
+            FROM task_attempt
+            """,
+        )
+    assert wait(scheduler, "one") == {"waited": 30.0, "pokes": 1}
     scheduler.clock.advance(timedelta(seconds=90))
-    assert wait(scheduler, "one", "reschedule") == {"waited": 90.0, "pokes": 2}
+    assert wait(scheduler, "one", "reschedule") == {"waited": 120.0, "pokes": 2}
+
+
+def test_fifteen_sensors_that_hold_fifteen_slots_are_reported_with_the_task_that_cannot_start(
+    scheduler: TestScheduler, ask: Asking
+) -> None:
+    """Case B14: what they wait for is made by the task that finds no slot."""
+    sensors = [f"s{number:02}" for number in range(15)]
+    run = waiting(scheduler, *sensors, slots=15)
+    for task_id in sensors:
+        wait(scheduler, task_id)
+    found = ask.task("d", run, "work")
+    assert found.reason is Reason.SENSORS
+    assert "d/r/s00 (running), d/r/s01 (running), d/r/s02 (running) and 12 more" in found.sentence
+    with scheduler.database.begin() as connection:
+        warning = get_pool(connection, "sensors")["warning"]
+    assert warning.startswith("all 15 slots of pool 'sensors' are held by sensors")
+    assert "(d/r/s00, d/r/s01, d/r/s02 and 12 more)" in warning
 
 
 def test_a_question_says_whom_it_waits_for_and_until_when(scheduler: TestScheduler, ask: Asking) -> None:
