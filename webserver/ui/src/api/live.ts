@@ -41,6 +41,15 @@ export function staleAfter(change: Change): readonly QueryKey[] {
     return stale;
 }
 
+type RunsListener = (runs: readonly ChangedRun[]) => void;
+const runsListeners = new Set<RunsListener>();
+
+/** Call `listener` with the runs that each message names, for pages that fetch just these; return how to stop. */
+export function onRunsChanged(listener: RunsListener): () => void {
+    runsListeners.add(listener);
+    return () => runsListeners.delete(listener);
+}
+
 /**
  * Follow the server's stream until the returned function is called.
  *
@@ -50,7 +59,11 @@ export function staleAfter(change: Change): readonly QueryKey[] {
 export function followLive(queries: QueryClient): () => void {
     const stopping = new AbortController();
     const channel = new BroadcastChannel("treadle-live");
-    const hear = (message: Message) => apply(queries, message);
+    const refresh = refresher(queries);
+    const hear = (message: Message) => {
+        refresh(message === RESYNC ? [[]] : staleAfter(message));
+        if (message !== RESYNC) for (const listener of runsListeners) listener(message.runs);
+    };
     channel.onmessage = (event: MessageEvent<Message>) => hear(event.data);
     const tell = (message: Message) => {
         hear(message);
@@ -67,9 +80,26 @@ export function followLive(queries: QueryClient): () => void {
     };
 }
 
-function apply(queries: QueryClient, message: Message): void {
-    const stale = message === RESYNC ? [[]] : staleAfter(message);
-    for (const queryKey of stale) void queries.invalidateQueries({ queryKey });
+/**
+ * Return a function that makes keys stale. What becomes stale while the answers to the last round are on their way waits
+ * for them: to begin anew with each message would, in a busy minute, never show anything.
+ */
+function refresher(queries: QueryClient): (stale: readonly QueryKey[]) => void {
+    const waiting = new Map<string, QueryKey>();
+    let isAsking = false;
+    const ask = async () => {
+        isAsking = true;
+        while (waiting.size > 0) {
+            const round = [...waiting.values()];
+            waiting.clear();
+            await Promise.all(round.map((queryKey) => queries.invalidateQueries({ queryKey })));
+        }
+        isAsking = false;
+    };
+    return (stale) => {
+        for (const key of stale) waiting.set(JSON.stringify(key), key);
+        if (!isAsking) void ask();
+    };
 }
 
 function stream(stop: AbortSignal, tell: (message: Message) => void): Promise<void> {

@@ -12,6 +12,11 @@ export const router = createBrowserRouter(
             children: [
                 { index: true, lazy: () => import("../pages/home/index") },
                 { path: "dags", lazy: () => import("../pages/dags/index") },
+                {
+                    path: "dags/:dagId",
+                    lazy: () => import("../pages/dag/index"),
+                    children: [{ index: true, lazy: () => import("../pages/dag/grid/index") }],
+                },
                 { path: "*", element: <NotFound /> },
             ],
         },

@@ -29,6 +29,7 @@ describe("moments", () => {
         const now = Date.parse("2026-11-30T12:00:00Z");
         expect(fromNow("2026-11-30T12:03:20Z", now)).toBe("in 3 min");
         expect(fromNow("2026-11-30T10:00:00Z", now)).toBe("2 h ago");
+        expect(fromNow("2026-11-30T11:59:55Z", now)).toBe("5 s ago");
         expect(fromNow("2026-11-30T12:00:00Z", now)).toBe("now");
     });
 

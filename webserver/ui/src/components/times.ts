@@ -54,8 +54,8 @@ export function dateIn(zone: string, moment: string): string {
 /** Return how far a moment is from now: "in 3 min", "2 h ago". */
 export function fromNow(moment: string, now: number): string {
     const seconds = (Date.parse(moment) - now) / 1000;
-    const length = lengthOf(Math.abs(Math.round(seconds)));
-    if (Math.abs(seconds) < 1) return "now";
-    const [first, unit] = length.split(" ");
+    const whole = Math.abs(Math.round(seconds));
+    if (whole < 1) return "now";
+    const [first, unit] = whole < 60 ? [whole, "s"] : lengthOf(whole).split(" ");
     return seconds > 0 ? `in ${first} ${unit}` : `${first} ${unit} ago`;
 }

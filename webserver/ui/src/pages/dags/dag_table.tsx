@@ -1,16 +1,11 @@
-import { useMutation } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { answered, api } from "../../api/client";
-import { keys } from "../../api/keys";
-import { queries } from "../../api/queries";
-import { may, useMe } from "../../api/rights";
 import { FromNow } from "../../components/clock";
 import { dagPath } from "../../components/links";
 import { RunBars } from "../../components/run_bars";
-import { Switch } from "../../components/switch";
 import { type Column, Table } from "../../components/table";
 import styles from "./dags.module.css";
 import type { DagRow } from "./filters";
+import { OnSwitch } from "./on_switch";
 
 const COLUMNS: Column<DagRow>[] = [
     { head: "On", cell: (dag) => <OnSwitch dag={dag} /> },
@@ -24,29 +19,6 @@ const COLUMNS: Column<DagRow>[] = [
 /** A page of DAGs as a table. */
 export function DagTable({ dags }: { dags: readonly DagRow[] }) {
     return <Table label="DAGs" columns={COLUMNS} rows={dags} keyOf={(dag) => dag.dag_id} />;
-}
-
-function OnSwitch({ dag }: { dag: DagRow }) {
-    const me = useMe();
-    const change = useMutation({
-        mutationFn: (on: boolean) =>
-            answered(
-                api.PATCH("/api/v2/dags/{dag_id}", {
-                    params: { path: { dag_id: dag.dag_id } },
-                    body: { is_paused: !on },
-                }),
-            ),
-        onSettled: () => queries.invalidateQueries({ queryKey: keys.dags }),
-    });
-    const isOn = change.isPending ? change.variables : !dag.is_paused;
-    return (
-        <Switch
-            label={`${dag.name} is ${isOn ? "on" : "paused"}`}
-            on={isOn}
-            disabled={!may(me, "edit DAGs", dag.dag_id)}
-            onChange={change.mutate}
-        />
-    );
 }
 
 function Name({ dag }: { dag: DagRow }) {

@@ -1,0 +1,42 @@
+import { FromNow } from "../../components/clock";
+import { PageHead } from "../../components/page";
+import { OnSwitch } from "../dags/on_switch";
+import styles from "./dag.module.css";
+import type { DagHeadShape } from "./shape";
+
+/** Name, switch, schedule and troubles of a DAG. */
+export function DagHead({ dag }: { dag: DagHeadShape }) {
+    return (
+        <div>
+            <PageHead title={dag.name} actions={<OnSwitch dag={dag} />}>
+                {dag.description}
+            </PageHead>
+            <dl className={styles.facts}>
+                <Fact name="Schedule">{dag.schedule ?? "by hand"}</Fact>
+                <Fact name="Next run">
+                    {dag.is_paused || dag.next_run_at === null ? "none" : <FromNow at={dag.next_run_at} />}
+                </Fact>
+                <Fact name="Runs">
+                    {dag.running_runs} of {dag.max_active_runs} running, {dag.queued_runs} queued
+                </Fact>
+                <Fact name="Owner">{dag.owners.join(", ")}</Fact>
+                <Fact name="Version">{dag.version_number ?? "none"}</Fact>
+            </dl>
+            {dag.import_error !== null && <pre className={styles.broken}>{dag.import_error}</pre>}
+            {dag.warnings.map((warning) => (
+                <p key={warning.message} className={styles.warning}>
+                    {warning.message}
+                </p>
+            ))}
+        </div>
+    );
+}
+
+function Fact({ name, children }: { name: string; children: React.ReactNode }) {
+    return (
+        <div>
+            <dt>{name}</dt>
+            <dd>{children}</dd>
+        </div>
+    );
+}

@@ -1,0 +1,69 @@
+import type { Got } from "../../../api/client";
+
+export type GridPage = Got<"/ui/dags/{dag_id}/grid">;
+export type GridRow = GridPage["rows"][number];
+export type GridRun = GridPage["runs"][number];
+
+/** A run with its states by row, whatever the order of rows on the page that it came with. */
+export interface GridColumn {
+    run: GridRun;
+    states: ReadonlyMap<string, string>;
+}
+
+/** Return the rows of all pages: those of the newest, and after them tasks that only older runs have. */
+export function rowsOf(pages: readonly GridPage[]): GridRow[] {
+    const rows = new Map<string, GridRow>();
+    for (const page of pages) {
+        for (const row of page.rows) if (!rows.has(row.id)) rows.set(row.id, row);
+    }
+    return [...rows.values()];
+}
+
+/** Return the rows that are seen when the groups in `folded` are closed; a group stands before what is in it. */
+export function visibleRows(rows: readonly GridRow[], folded: ReadonlySet<string>): GridRow[] {
+    const hidden = new Set<string>();
+    return rows.filter((row) => {
+        const isHidden = row.parent !== null && (hidden.has(row.parent) || folded.has(row.parent));
+        if (isHidden) hidden.add(row.id);
+        return !isHidden;
+    });
+}
+
+/** Return the columns of all pages, the newest run first. */
+export function columnsOf(pages: readonly GridPage[]): GridColumn[] {
+    return pages.flatMap((page) => page.runs.map((run) => ({ run, states: statesOf(page.rows, run) })));
+}
+
+function statesOf(rows: readonly GridRow[], run: GridRun): Map<string, string> {
+    const states = new Map<string, string>();
+    rows.forEach((row, at) => {
+        const state = run.states[at];
+        if (state !== null && state !== undefined) states.set(row.id, state);
+    });
+    return states;
+}
+
+/**
+ * Put runs that were fetched anew in place of what `pages` say of them. Runs that are not on any page go before the
+ * newest one; those older than all that is shown are left out.
+ */
+export function withFresh(pages: readonly GridPage[], fresh: GridPage): GridPage[] {
+    const replaced = new Map(fresh.runs.map((run) => [run.run_id, run]));
+    const known = new Set(pages.flatMap((page) => page.runs.map((run) => run.run_id)));
+    const newest = pages[0]?.runs[0]?.run_after ?? "";
+    const added = fresh.runs.filter((run) => !known.has(run.run_id) && (run.run_after ?? "") >= newest);
+    return pages.map((page, at) => {
+        const runs = page.runs.map((run) => {
+            const other = replaced.get(run.run_id);
+            return other === undefined ? run : reordered(other, fresh.rows, page.rows);
+        });
+        const before = at === 0 ? added.map((run) => reordered(run, fresh.rows, page.rows)) : [];
+        return { ...page, runs: [...before, ...runs] };
+    });
+}
+
+/** Return a run with its states in the order of other rows. */
+function reordered(run: GridRun, from: readonly GridRow[], to: readonly GridRow[]): GridRun {
+    const states = statesOf(from, run);
+    return { ...run, states: to.map((row) => states.get(row.id) ?? null) };
+}
