@@ -22,6 +22,10 @@ class ExecutionUnavailable(Exception):
     """The server cannot be reached just now; the same call may succeed later."""
 
 
+class ExecutionFailing(ExecutionUnavailable):
+    """The server was reached, and failed (500). It may recover; or it may be what it was sent, which never succeeds."""
+
+
 @dataclass(slots=True)
 class Batch:
     """Reports that are recorded together."""

@@ -18,13 +18,16 @@ from typing import Any, Final, cast
 
 import urllib3
 
-from treadle_executors.batches import VERSION, VERSION_HEADER, Answers, Batch, ExecutionUnavailable
+from treadle_executors.batches import VERSION, VERSION_HEADER, Answers, Batch, ExecutionFailing, ExecutionUnavailable
 from treadle_metadata.errors import InvalidRequestError
 from treadle_worker.protocol import Request, StartAnswer
 
 log = logging.getLogger(__name__)
 
 _HEADERS: Final = {"Content-Type": "application/json", VERSION_HEADER: str(VERSION)}
+_AWAY: Final = (429, 502, 503, 504)
+"""Statuses of a server, or of what stands before it, that says that it cannot work just now."""
+
 _CONNECT_SECONDS: Final = 5.0
 _READ_SECONDS: Final = 30.0
 _CONNECTIONS: Final = 4
@@ -130,11 +133,12 @@ class HttpExecution:
             raise ExecutionUnavailable(f"{self._url}: {error}") from error
         if reply.status >= 500 or reply.status == 429:
             self._pool.clear()  # a server that fails closes the connection, and the next request would find it dead
-            raise ExecutionUnavailable(f"{self._url}{path} answered {reply.status}")
+            kind = ExecutionUnavailable if reply.status in _AWAY else ExecutionFailing
+            raise kind(f"{self._url}{path} answered {reply.status}")
         try:
             said = reply.json()
         except ValueError as error:
-            raise ExecutionUnavailable(f"{self._url}{path} answered something that is no JSON") from error
+            raise ExecutionFailing(f"{self._url}{path} answered something that is no JSON") from error
         if reply.status >= 400:
             detail = said.get("detail") if isinstance(said, dict) else said
             raise InvalidRequestError(f"the server refused {path.partition('?')[0]} ({reply.status}): {detail}")

@@ -1,8 +1,9 @@
 """Records what a runner host reports, whatever the database does meanwhile.
 
-An unreachable database is waited for, and attempts whose lease runs out in that time are ended: another scheduler may
-have taken them over. A report that the database refuses (not its connection: the report) is recorded alone, and if it
-is a finish, as a failure that says so; it never holds up the others.
+An unreachable server is waited for, and attempts whose lease runs out in that time are ended: another scheduler may
+have taken them over. A report that the server refuses (not its connection: the report) is recorded alone, and if it is
+a finish, as a failure that says so; it never holds up the others. One at which the server fails is taken for such a
+report when two leases are over: nobody waits for it any more.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterable
 from typing import Final
 from uuid import UUID
 
-from treadle_executors.batches import Answers, Batch, ExecutionUnavailable, without_payload
+from treadle_executors.batches import Answers, Batch, ExecutionFailing, ExecutionUnavailable, without_payload
 from treadle_executors.execution_api import ExecutionApi
 from treadle_executors.executor import ExecutorEvent
 from treadle_executors.host_process import HostProcess
@@ -26,6 +27,8 @@ log = logging.getLogger(__name__)
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 1.0
 _TRIES_WHILE_STOPPING: Final = 5
+_LEASES_OF_FAILURE: Final = 2
+_TOLD_AGAIN_SECONDS: Final = 30.0
 
 
 def gathered(messages: Iterable[Message]) -> tuple[Batch, list[Request]]:
@@ -65,10 +68,13 @@ class Recorder:
             self._renewed.pop(attempt_id, None)
 
     def record(self, batch: Batch, host: HostProcess) -> tuple[Answers, list[ExecutorEvent]]:
-        """Record ``batch``, waiting for the database as long as it takes; return the answers and what got lost."""
+        """Record ``batch``, waiting for a server that is away; return the answers and what got lost."""
         events: list[ExecutorEvent] = []
         try:
-            answers = self._persist(batch, host)
+            answers = self._persist(batch, host, _LEASES_OF_FAILURE * self._lease_seconds)
+        except ExecutionFailing as error:
+            log.error("the server has failed at %d reports for two leases; each is tried alone: %s", len(batch), error)
+            answers, events = self._one_by_one(batch, host)
         except Exception:
             log.exception("a batch of %d reports was refused; each is recorded alone", len(batch))
             answers, events = self._one_by_one(batch, host)
@@ -79,17 +85,27 @@ class Recorder:
                 self._renewed[attempt_id] = now
         return answers, events
 
-    def _persist(self, batch: Batch, host: HostProcess) -> Answers:
-        pause, tries = _FIRST_PAUSE, 0
+    def _persist(self, batch: Batch, host: HostProcess, patience: float = 0.0) -> Answers:
+        """Record a batch; ``patience`` is for how many seconds the server may fail at it.
+
+        Raises:
+            ExecutionFailing: it has failed for longer.
+        """
+        pause, tries, began, told_at = _FIRST_PAUSE, 0, time.monotonic(), -_TOLD_AGAIN_SECONDS
         while True:
             try:
                 return self._execution.record(batch)
             except ExecutionUnavailable as error:
                 tries += 1
+                now = time.monotonic()
+                if isinstance(error, ExecutionFailing) and now - began >= patience:
+                    raise
                 if self._stopping.is_set() and tries >= _TRIES_WHILE_STOPPING:
-                    log.error("%d reports are lost, the database cannot be reached: %s", len(batch), error)
+                    log.error("%d reports are lost, the server cannot be reached: %s", len(batch), error)
                     return Answers()
-                log.warning("the database cannot be reached, trying again: %s", error)
+                if now - told_at >= _TOLD_AGAIN_SECONDS:
+                    log.warning("the server cannot be reached, trying again with %d reports: %s", len(batch), error)
+                    told_at = now
             self._end_expired(host)
             time.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
@@ -99,7 +115,7 @@ class Recorder:
         for attempt_id, renewed in list(self._renewed.items()):
             if now - renewed > self._lease_seconds:
                 self._renewed.pop(attempt_id, None)
-                reason = f"its lease of {self._lease_seconds:g} s could not be renewed: the database cannot be reached"
+                reason = f"its lease of {self._lease_seconds:g} s could not be renewed: the server cannot be reached"
                 host.send({"kind": "terminate", "attempt_id": attempt_id, "reason": reason})
 
     def _one_by_one(self, batch: Batch, host: HostProcess) -> tuple[Answers, list[ExecutorEvent]]:

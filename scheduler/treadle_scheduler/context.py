@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from treadle_executors.executor import Executor
+from treadle_executors.executor import Executor, ExecutorEvent
 from treadle_metadata.clock import Clock
 from treadle_metadata.connection import Database
 from treadle_metadata.crypto import Crypto
@@ -45,6 +45,8 @@ class Context:
     """The runs that could not be advanced."""
     outbox: list[tuple[str, Workload]] = field(default_factory=list)
     """Attempts whose queued state is committed and that still have to be handed to their executor."""
+    untold: list[ExecutorEvent] = field(default_factory=list)
+    """What executors have told of attempts, and is not stored yet."""
     keys: Crypto | None = None
     """What the waits of deferred tasks are encrypted with; made when the first of them goes on."""
     under_way: int = 0

@@ -2,10 +2,12 @@
 
 One that was lost while it ran, or that nobody can run, is charged; one that had not started, or that is handed back by
 an executor that was stopped, goes back free of charge. Called in each beat, and once more when the scheduler stops.
+What was taken and could not be stored is kept for the next beat; an executor that fails costs the others nothing.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -17,12 +19,20 @@ from treadle_metadata.execution import Place
 from treadle_metadata.states import TaskState
 from treadle_scheduler.context import Context, Done
 
+log = logging.getLogger(__name__)
+
 
 def collect_reports(context: Context) -> Done:
     """Charge or take back the attempts that executors report as lost, rejected or handed back."""
-    events = [event for executor in context.executors.values() for event in executor.events()]
+    for name, executor in context.executors.items():
+        try:
+            context.untold += executor.events()
+        except Exception:
+            log.exception("executor %r failed to tell what happened; it is asked again in the next beat", name)
+    events = list(context.untold)
     if events:
         context.database.run(lambda connection: _settle(connection, context, events))
+        context.untold.clear()
     return Done(len(events))
 
 

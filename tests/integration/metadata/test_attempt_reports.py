@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
 import pytest
+from sqlalchemy.exc import OperationalError
 from tests.support.marks import mark_task
 from tests.support.scheduling import TestScheduler, a_dag
 
@@ -79,7 +81,7 @@ def test_a_start_that_is_said_again_since_its_answer_was_lost_is_accepted_again(
     assert (rig.instance()["state"], rig.instance()["try_number"], len(rig.attempts())) == ("running", 1, 1)
 
 
-@pytest.mark.parametrize("other", [{"hostname": "there"}, {"seconds": 1}], ids=["another host", "another time"])
+@pytest.mark.parametrize("other", [{"hostname": "there"}, {"seconds": 1.000001}], ids=["another host", "another time"])
 def test_the_start_of_a_hand_over_that_came_twice_is_refused(rig: Rig, other: Any) -> None:
     assert rig.start()
     assert not rig.start(**other)
@@ -138,6 +140,36 @@ def test_what_a_stopped_executor_did_not_finish_goes_back_uncharged(rig: Rig, st
     collect_reports(rig.scheduler.context)
     assert (rig.instance()["state"], rig.instance()["try_number"]) == ("scheduled", 0)
     assert [one["outcome"] for one in rig.attempts()] == (["handed_back"] if started else [])
+
+
+def test_what_one_executor_tells_is_stored_although_another_fails_and_kept_while_the_database_is_away(
+    rig: Rig, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig.start()
+    told = [ExecutorEvent("handed_back", UUID(rig.handed[-1]["attempt_id"]), "the scheduler was stopped")]
+    context = rig.scheduler.context
+
+    class Failing(type(rig.scheduler.executor)):  # type: ignore[misc]
+        def events(self) -> list[ExecutorEvent]:
+            raise RuntimeError("the broker is mad")
+
+    def take() -> list[ExecutorEvent]:
+        taken, told[:] = list(told), []
+        return taken
+
+    def away(_: object) -> None:
+        raise OperationalError("SELECT", {}, Exception("gone"))
+
+    rig.scheduler.executor.events = take  # type: ignore[method-assign]
+    monkeypatch.setattr(context, "executors", {"bad": Failing.__new__(Failing), **context.executors})
+    with monkeypatch.context() as outage:
+        outage.setattr(context, "database", SimpleNamespace(run=away))
+        with pytest.raises(OperationalError):
+            collect_reports(context)
+    assert "executor 'bad' failed to tell what happened" in caplog.text
+    assert collect_reports(context).count == 1
+    assert (rig.instance()["state"], rig.instance()["try_number"]) == ("scheduled", 0)
+    assert collect_reports(context).count == 0
 
 
 def test_a_lost_attempt_says_when_it_started_and_where(rig: Rig) -> None:
