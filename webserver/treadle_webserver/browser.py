@@ -42,8 +42,8 @@ def check_write(request: Request, secret: str) -> None:
         )
 
 
-def cookie_path(public_url: str) -> str:
-    """Return the path that cookies are for: the one that Treadle is served under."""
+def base_path(public_url: str) -> str:
+    """Return the path that Treadle is served under: what cookies are for, and what the pages' addresses begin with."""
     return f"{urlsplit(public_url).path.rstrip('/')}/"
 
 
@@ -58,7 +58,7 @@ def set_cookie(response: Response, request: Request, name: str, value: str, *, s
         name,
         value,
         max_age=seconds,
-        path=cookie_path(public_url),
+        path=base_path(public_url),
         secure=is_secure(request, public_url),
         httponly=True,
         samesite="lax",
@@ -69,7 +69,7 @@ def delete_cookie(response: Response, request: Request, name: str, *, public_url
     """Let the browser forget a cookie."""
     response.delete_cookie(
         name,
-        path=cookie_path(public_url),
+        path=base_path(public_url),
         secure=is_secure(request, public_url),
         httponly=True,
         samesite="lax",

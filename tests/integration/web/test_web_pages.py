@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from starlette.requests import Request
-from tests.support.web import Client
+from tests.support.web import Client, client_of
 
+from treadle_metadata.clock import ManualClock
+from treadle_metadata.connection import Database
+from treadle_metadata.settings import Settings
+from treadle_webserver.app import create_app
 from treadle_webserver.routes import pages
 
 PAGE = '<!doctype html><base href="/" /><script src="./assets/index-1.js"></script>'
@@ -57,10 +61,12 @@ def test_no_file_outside_of_the_pages_is_given(anyone: Client, built: Path, addr
     assert "secret" not in answer.text
 
 
-def test_the_page_knows_the_base_path_of_a_proxy(built: Path) -> None:
-    request = Request({"type": "http", "method": "GET", "headers": [], "root_path": "/team/treadle/"})
-    page = pages.get_page(request, "dags")
-    assert b'<base href="/team/treadle/" />' in page.body
+def test_the_page_knows_the_base_path_of_a_proxy(
+    settings: Settings, database: Database, clock: ManualClock, built: Path
+) -> None:
+    app = create_app(replace(settings, public_url="https://data.example/team/treadle"), database, clock=clock)
+    with client_of(app) as client:
+        assert '<base href="/team/treadle/" />' in client.get("/dags").text
 
 
 def test_an_installation_without_pages_says_so(anyone: Client, built: Path) -> None:

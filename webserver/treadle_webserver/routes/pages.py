@@ -15,6 +15,9 @@ from typing import Final
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
+from treadle_webserver import browser
+from treadle_webserver.service import BareServiceOf
+
 BUILT: Final = Path(__file__).resolve().parent.parent / "built_ui"
 _NO_PAGES: Final = frozenset({"api", "auth", "execution", "ui"})
 """First words of addresses that belong to programs: what is missing below them is a 404 in JSON."""
@@ -37,22 +40,21 @@ class NotBuiltError(HTTPException):
 
 
 @router.get("/{address:path}")
-def get_page(request: Request, address: str) -> Response:
+def get_page(request: Request, service: BareServiceOf, address: str) -> Response:
     """Return a built file by its path, else the page; 404 for what is no page's address."""
     first, _, rest = address.partition("/")
     if first in _NO_PAGES:
         raise HTTPException(404, "Not Found")
     if first == "assets" or (not rest and "." in first):
         return _file(request, address)
-    return _page(request)
+    return _page(browser.base_path(service.settings.public_url))
 
 
-def _page(request: Request) -> Response:
+def _page(base_path: str) -> Response:
     found = _bytes_of("index.html")
     if found is None:
         raise NotBuiltError
-    base = html.escape(f"{request.scope.get('root_path', '').rstrip('/')}/", quote=True)
-    text = found[0].decode().replace('<base href="/"', f'<base href="{base}"', 1)
+    text = found[0].decode().replace('<base href="/"', f'<base href="{html.escape(base_path)}"', 1)
     return Response(text, media_type="text/html", headers={"content-security-policy": _SECURITY})
 
 
