@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle_metadata.statements import execute, rows, tuples
+from treadle_metadata.statements import execute, rows, tuples, tuples_of_each
 from treadle_metadata.states import FINISHED, TaskState
 
 _BUSY: Final = frozenset(TaskState) - FINISHED - {TaskState.NONE}
@@ -80,40 +80,38 @@ _STARTABLE: Final = """
 """
 
 
-def next_due(connection: Connection, *, now: datetime) -> datetime | None:
-    """Return when the next scheduled run of any DAG is due after ``now``."""
-    return _moment(
-        connection,
-        """
-        SELECT next_run_at FROM dag
-        WHERE NOT is_paused AND is_active AND NOT at_run_limit AND next_run_at > %(now)s
-        ORDER BY next_run_at LIMIT 1
-        """,
-        {"now": now},
-    )
+_NEXT_DUE: Final = """
+    SELECT next_run_at FROM dag
+    WHERE NOT is_paused AND is_active AND NOT at_run_limit AND next_run_at > %(now)s
+    ORDER BY next_run_at LIMIT 1
+"""
+
+_HELD_BACK: Final = "SELECT FROM dag WHERE at_run_limit AND NOT is_paused AND is_active LIMIT 1"
+
+# The end of a run releases its DAG too; this catches the end that commits while the DAG is being held back.
+_RELEASE_RUN_LIMITS: Final = """
+    UPDATE dag SET at_run_limit = false
+    WHERE at_run_limit AND least(coalesce(max_active_runs, %(default)s), schedule_run_limit) > (
+        SELECT count(*) FROM dag_run AS run
+        WHERE run.dag_id = dag.dag_id AND run.state IN ('queued', 'running') AND run.backfill_id IS NULL
+          AND (run.state = 'running' OR run.run_after <= %(now)s))
+"""
 
 
 def release_run_limits(connection: Connection, *, default: int, now: datetime) -> int:
-    """Let DAGs make runs again that were held back by their run limit and are below it now.
+    """Let DAGs make runs again that were held back by their run limit and are below it now."""
+    return execute(connection, _RELEASE_RUN_LIMITS, {"default": default, "now": now})
 
-    The end of a run releases its DAG too; this catches the end that commits while the DAG is being held back.
-    """
-    return execute(
-        connection,
-        """
-        UPDATE dag SET at_run_limit = false
-        WHERE at_run_limit AND least(coalesce(max_active_runs, %(default)s), schedule_run_limit) > (
-            SELECT count(*) FROM dag_run AS run
-            WHERE run.dag_id = dag.dag_id AND run.state IN ('queued', 'running') AND run.backfill_id IS NULL
-              AND (run.state = 'running' OR run.run_after <= %(now)s))
-        """,
-        {"default": default, "now": now},
-    )
+
+def next_due(connection: Connection, *, now: datetime) -> tuple[datetime | None, bool]:
+    """Return when the next scheduled run of any DAG is due after ``now``, and whether a DAG is held at its limit."""
+    due, held_back = tuples_of_each(connection, (_NEXT_DUE, {"now": now}), (_HELD_BACK, {}))
+    return due[0][0] if due else None, bool(held_back)
 
 
 def any_held_back(connection: Connection) -> bool:
     """Tell whether a DAG that could make runs is held back by its run limit."""
-    return bool(tuples(connection, "SELECT FROM dag WHERE at_run_limit AND NOT is_paused AND is_active LIMIT 1", {}))
+    return bool(tuples(connection, _HELD_BACK, {}))
 
 
 def runs_under_way(connection: Connection, dag_ids: Sequence[str], *, now: datetime) -> dict[str, int]:

@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from treadle_metadata import claims, dag_warnings, schedules
 from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.identifiers import month_of
-from treadle_metadata.planning import any_held_back, next_due, release_run_limits, runs_under_way
+from treadle_metadata.planning import next_due, release_run_limits, runs_under_way
 from treadle_metadata.transitions import runs
 from treadle_scheduler.calendar import next_plan
 from treadle_scheduler.context import Context, Done
@@ -64,8 +64,8 @@ def create_runs(context: Context) -> Done:
 
 def _next_look(connection: Connection, context: Context, now: datetime) -> datetime | None:
     """Return when to look again; a DAG at its limit is looked at each heartbeat, if its run ended unnoticed."""
-    due = next_due(connection, now=now)
-    if not any_held_back(connection):
+    due, is_any_held_back = next_due(connection, now=now)
+    if not is_any_held_back:
         return due
     recheck = now + timedelta(seconds=context.settings.heartbeat_seconds)
     return recheck if due is None else min(due, recheck)

@@ -67,7 +67,8 @@ class Simulation:
         fates, grid = Fates(definitions, plan.durations), Grid(plan.resolution)
         self.executor = VirtualExecutor(session, self.settings, self.clock, fates.of, grid)
         executors = dict.fromkeys({NAME, *definitions.executors()}, self.executor)
-        self.loop = VirtualLoop(Context(session, self.clock, self.settings, executors, alone=True))
+        context = Context(session, self.clock, self.settings, executors, alone=True)
+        self.loop = VirtualLoop(context, definitions.documents.values())
         self.instants = 0
         self._analyzed = 0
         self._second, self._beats = plan.begin, 0
