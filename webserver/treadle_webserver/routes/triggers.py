@@ -7,6 +7,7 @@ running milliseconds after its task was deferred. What is reported twice counts 
 from __future__ import annotations
 
 from typing import Any, cast
+from uuid import UUID
 
 from fastapi import APIRouter, Depends
 from fastapi.concurrency import run_in_threadpool
@@ -38,12 +39,11 @@ async def beat(body: Beat, service: ServiceOf) -> BeatShape:
     """Renew a triggerer's lease, and give it what it is to run and to cancel; wait for that if there is nothing."""
     seen = service.trigger_calls.count
     answer = await run_in_threadpool(_beat, body, service)
-    if body.wait and not (answer["triggers"] or answer["cancelled"] or answer["excess"]):
+    # What is owned is compared with what runs at this moment: that answer does not wait.
+    if body.wait and not body.checks and not (answer["triggers"] or answer["cancelled"] or answer["excess"]):
         await service.trigger_calls.wait(seen, body.wait)
-        process_id = None if body.process_id is None else body.process_id
-        known = body.model_copy(update={"process_id": process_id or answer["process_id"], "checks": False})
-        owned, answer = answer["owned"], await run_in_threadpool(_beat, known, service)
-        answer["owned"] = owned
+        known = body.model_copy(update={"process_id": UUID(answer["process_id"])})
+        answer = await run_in_threadpool(_beat, known, service)
     return answer
 
 
