@@ -73,6 +73,7 @@ def main(options: list[str]) -> None:
     parser.add_argument("--concurrency", type=int, default=4, help="attempts at once of each worker")
     parser.add_argument("--every", type=float, default=2.0, help="seconds between kills")
     parser.add_argument("--one-commit", action="store_true", help="the task's role may commit the task's end, too")
+    parser.add_argument("--for", dest="killing", type=float, help="seconds after which nothing is killed any more")
     parser.add_argument("--victims", default=",".join(VICTIMS), help="what may be killed, with commas between")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds after which it has failed")
@@ -110,18 +111,20 @@ def _kill_until_over(
     installation: Installation, workers: Daemons, schedulers: Daemons, chosen: argparse.Namespace
 ) -> Counter[str]:
     kills: Counter[str] = Counter()
-    choice, end = random.Random(chosen.seed), time.perf_counter() + chosen.limit
+    choice, began = random.Random(chosen.seed), time.perf_counter()
     while not _is_over(installation):
-        if time.perf_counter() > end:
+        if time.perf_counter() > began + chosen.limit:
             raise SystemExit(f"the run is not over after {chosen.limit:g} s; kills: {dict(kills)}")
         time.sleep(chosen.every)
+        workers.replace_dead()
+        schedulers.replace_dead()
+        if chosen.killing is not None and time.perf_counter() > began + chosen.killing:
+            continue
         victim = choice.choice(chosen.victims.split(","))
         pids = _pids(victim, installation, workers, schedulers)
         with suppress(ProcessLookupError, IndexError):
             os.kill(choice.choice(pids), signal.SIGKILL)
             kills[victim] += 1
-        workers.replace_dead()
-        schedulers.replace_dead()
     progress(f"kills: {dict(kills)}")
     return kills
 

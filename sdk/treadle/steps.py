@@ -21,7 +21,7 @@ from treadle import xcom
 from treadle.callables import Parameters, plain_function
 from treadle.durable.journal import Journal, journal, suspend
 from treadle.durable.retrying import TRANSIENT, StepRetries
-from treadle.errors import AwakeableTimedOut, DagError, NotInTaskError, StepError
+from treadle.errors import AwakeableTimedOut, DagError, NotInTaskError, StepError, TaskEnd
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """The largest value of a step, as text."""
@@ -127,6 +127,8 @@ class StepBlock:
         _running.reset(self._token)
         if kind is None and not self.recorded:
             self.record(None)
+        if self._journal is not None and isinstance(error, Exception) and not isinstance(error, TaskEnd):
+            self._journal.note_failure(self.name, self._inputs, 1, error, None)
 
 
 class Awakeable:
@@ -219,7 +221,7 @@ def _done(found: Journal, name: str, inputs: str, call: Callable[[], Any], retri
     text = found.find(name, inputs)
     if text is None:
         with _marked(found.key_of(name, inputs)):
-            value = retries.call(name, call)
+            value = retries.call(name, call, functools.partial(found.note_failure, name, inputs))
         text = found.record(name, inputs, _text(name, value))
     return xcom.loads(text)
 

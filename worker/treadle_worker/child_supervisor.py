@@ -110,6 +110,10 @@ class ChildSupervisor:
         found: str = self._ask("read_step", step)
         return found
 
+    def record_step_failure(self, of: str, failure: dict[str, Any]) -> None:  # noqa: ARG002
+        """Record that a try of a step failed."""
+        self._ask("record_step_failure", failure)
+
     def wait_for_step(self, of: str, step: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Begin a sleep or an awakeable, or look at the one that is under way."""
         found: dict[str, Any] = self._ask("wait_for_step", step)

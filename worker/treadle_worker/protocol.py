@@ -225,7 +225,7 @@ class Request(TypedDict):
     ``get_asset`` {"kind", "name"}; ``get_asset_events`` {"kind", "name", "after", "before", "limit", "ascending"};
     ``get_triggering_asset_events`` {}; of durable steps (``treadle.runtime.supervisor.Supervisor``) ``open_journal``
     {"plan"}, ``record_step`` {"name", "inputs", "value"}, ``read_step`` {"name", "inputs"}, ``wait_for_step`` {"kind",
-    "name", "inputs", "seconds"}.
+    "name", "inputs", "seconds"}, ``record_step_failure`` {"name", "inputs", "try", "error_type", "message", "wait"}.
     A reply carries ``result``, or ``error`` with one sentence.
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any, Final
 
 import click
@@ -17,7 +18,7 @@ from treadle_cli.errors import CliError
 from treadle_cli.output import Listing, Row, output_option, say, show
 from treadle_cli.run_names import HELP, find_run
 from treadle_metadata import audit, journals
-from treadle_metadata.queries.steps import journals_of_run, steps_of
+from treadle_metadata.queries.steps import failures_of, journals_of_run, steps_of
 from treadle_metadata.queries.task_instances import get_instance
 
 _JOURNALS: Final = ("task_id", "map_index", "state", "steps", "waiting", "due_at", "plan", "refused_plan")
@@ -69,12 +70,18 @@ def _instance_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
 @_instance_arguments
 @output_option
 def show_(dag_id: str, run: str, task_id: str, map_index: int, output: str | None) -> None:
-    """Show the steps of the task TASK_ID in the run RUN of the DAG DAG_ID, with their idempotency keys."""
+    """Show the steps of the task TASK_ID in the run RUN of the DAG DAG_ID, with their idempotency keys.
+
+    Tries that failed stand among them.
+    """
 
     def act(connection: Connection) -> list[Row]:
         found = find_run(connection, dag_id, run)
         instance = get_instance(connection, dag_id, found["run_id"], task_id, map_index)
-        return [_shown(row, whole=output in ("json", "yaml")) for row in steps_of(connection, instance)]
+        whole = output in ("json", "yaml")
+        rows = [(row["begun_at"], _shown(row, whole=whole)) for row in steps_of(connection, instance)]
+        rows += [(row["failed_at"], _failed(row, whole=whole)) for row in failures_of(connection, instance)]
+        return [row for _, row in sorted(rows, key=itemgetter(0))]
 
     titles = {"done_at": "done", "due_at": "due", "idempotency_key": "idempotency key"}
     rows = in_database(act)
@@ -118,6 +125,22 @@ def post(token: str, payload: str) -> None:
         raise CliError(f"--payload is no JSON ({error}): a text needs quotes of its own, as in '\"yes\"'") from error
     name = in_database(lambda connection: journals.post(connection, token, value, now=edge.now()))
     say(f"Posted to awakeable {name!r}.")
+
+
+def _failed(row: dict[str, Any], *, whole: bool) -> Row:
+    """Return a try of a step that failed, as a row among the steps."""
+    text = f"{row['error_type']}: {row['message']}"
+    if whole:
+        return row | {"kind": "failure", "value": text, "state": "failed", "done_at": row["failed_at"], "due_at": None}
+    state = "failed" if row["wait_seconds"] is None else f"again in {row['wait_seconds']:g} s"
+    shown = f"try {row['try_number']}.{row['try']}: {text}"
+    return row | {
+        "kind": "failure",
+        "state": state,
+        "value": shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…",
+        "done_at": row["failed_at"],
+        "due_at": None,
+    }
 
 
 def _decide(dag_id: str, run: str, task_id: str, map_index: int, event: str, decide: Act) -> None:

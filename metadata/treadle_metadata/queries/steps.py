@@ -41,6 +41,19 @@ _STEPS: Final = """
     ORDER BY step.number
 """
 
+_FAILURES: Final = """
+    SELECT failure.name, failure.inputs, failure.try, failure.error_type, failure.message, failure.wait_seconds,
+           failure.failed_at, attempt.try_number, journal.id AS journal_id
+    FROM durable_journal AS journal
+         JOIN durable_failure AS failure ON failure.task_instance_id = journal.task_instance_id
+              AND failure.month = journal.month AND failure.journal_id = journal.id
+         LEFT JOIN task_attempt AS attempt ON attempt.attempt_id = failure.attempt_id AND attempt.month = failure.month
+    WHERE journal.task_instance_id = %(id)s AND journal.month = %(month)s AND journal.discarded_at IS NULL
+    ORDER BY failure.number DESC LIMIT %(most)s
+"""
+
+MOST_FAILURES: Final = 1000
+
 
 def journals_of_run(connection: Connection, run: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the task instances of a run that have an open journal, with how many steps it has and which wait."""
@@ -53,4 +66,13 @@ def steps_of(connection: Connection, instance: Mapping[str, Any]) -> list[dict[s
     return [
         dict(row) | {"idempotency_key": idempotency_key(str(row["journal_id"]), row["name"], row["inputs"])}
         for row in found
+    ]
+
+
+def failures_of(connection: Connection, instance: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the newest failed tries of steps of an instance's open journal, in the order in which they failed."""
+    of = {"id": instance["id"], "month": instance["month"], "most": MOST_FAILURES}
+    return [
+        dict(row) | {"idempotency_key": idempotency_key(str(row["journal_id"]), row["name"], row["inputs"])}
+        for row in reversed(rows(connection, _FAILURES, of))
     ]

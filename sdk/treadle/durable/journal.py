@@ -6,16 +6,21 @@ goes on. A crash between a step's effect and its record repeats that one step, w
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from treadle.durable.keys import idempotency_key
 from treadle.durable.plan import code_version
 from treadle.errors import StepError, StepPlanChangedError, StepSuspended
-from treadle.runtime import current
+from treadle.runtime import current, masking
 from treadle.runtime.supervisor import Supervisor
+
+log = logging.getLogger("treadle.task")
+
+_LONGEST_TYPE: Final = 250
 
 
 class Journal:
@@ -60,6 +65,21 @@ class Journal:
         self._recorded[name, inputs] = value
         return value
 
+    def note_failure(self, name: str, inputs: str, tried: int, error: BaseException, wait: float | None) -> None:
+        """Record that a try of a step failed: evidence, whose loss does not end the task."""
+        failure = {
+            "name": name,
+            "inputs": inputs,
+            "try": tried,
+            "error_type": type(error).__name__[:_LONGEST_TYPE],
+            "message": masking.mask(_message(error)),
+            "wait": wait,
+        }
+        try:
+            self._supervisor.record_step_failure(self._of, failure)
+        except Exception as problem:
+            log.warning("that step %r failed could not be recorded: %s", name, problem)
+
     @contextmanager
     def held(self) -> Iterator[list[dict[str, str]]]:
         """Keep what is recorded meanwhile in the list that is given: it is to commit with a transaction, or not."""
@@ -78,6 +98,13 @@ class Journal:
             raise StepError(f"step {name!r} cannot wait within a transaction: its locks would wait with it")
         asked = {"kind": kind, "name": name, "inputs": inputs, "seconds": seconds}
         return self._supervisor.wait_for_step(self._of, asked)
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as second:  # user code: __str__ may do anything
+        return f"{type(error).__name__} without a message: {type(second).__name__}"
 
 
 def suspend(name: str, inputs: str, due_at: str) -> StepSuspended:

@@ -1,7 +1,8 @@
 """When a step is tried again within its attempt: transient failures and rate limits, with growing waits.
 
 Every other failure stands: it ends the task's attempt, and the task's own retries decide (specification, durable runs,
-retryable-classes).
+retryable-classes). Each failed try is told to whoever records it, before the wait, so that a crash while waiting leaves
+it known.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from treadle.errors import InvalidArgumentError, RateLimitedError, TransientError
+from treadle.errors import InvalidArgumentError, RateLimitedError, TaskEnd, TransientError
 
 log = logging.getLogger("treadle.task")
+
+Note = Callable[[int, BaseException, float | None], None]
+"""Records a failed try: which one, counted from 1, its error, and the seconds to the next one; None: it stands."""
 
 TRANSIENT: tuple[type[BaseException], ...] = (TransientError, ConnectionError, TimeoutError)
 
@@ -40,16 +44,20 @@ class StepRetries:
         asked = error.retry_after if isinstance(error, RateLimitedError) else None
         return max(grown, asked or 0.0)
 
-    def call(self, name: str, function: Callable[[], Any]) -> Any:
-        """Call ``function`` until it returns, fails otherwise, or its tries are used up."""
+    def call(self, name: str, function: Callable[[], Any], note: Note) -> Any:
+        """Call ``function`` until it returns, fails otherwise, or its tries are used up; ``note`` each failure."""
         failed = 0
+        caught: tuple[type[BaseException], ...] = (Exception, *self.retry_on)
         while True:
             try:
                 return function()
-            except self.retry_on as error:
+            except caught as error:
                 failed += 1
-                if failed > self.retries:
+                is_last = failed > self.retries or not isinstance(error, self.retry_on)
+                wait = None if is_last else self.delay(failed, error)
+                if not isinstance(error, TaskEnd):  # a decision of the task, not a failure of the step
+                    note(failed, error, wait)
+                if wait is None:
                     raise
-                wait = self.delay(failed, error)
                 log.warning("step %r failed (%s), trying again in %g s: %s", name, type(error).__name__, wait, error)
                 time.sleep(wait)

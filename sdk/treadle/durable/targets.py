@@ -44,6 +44,14 @@ _MAY_COMMIT: Final = """
       AND has_schema_privilege(space.oid, 'USAGE') AND has_function_privilege(function.oid, 'EXECUTE')
 """
 
+# DISCARD ALL but for the statements that psycopg has prepared: it would not notice that they are gone. What the task
+# itself has prepared under a name cannot be told from a new session otherwise, so that is looked for.
+_CLEAR: Final = """
+    CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; DISCARD TEMP; DISCARD SEQUENCES;
+    SELECT pg_advisory_unlock_all();
+    SELECT EXISTS (SELECT FROM pg_prepared_statements WHERE from_sql)
+"""
+
 
 class Inbox:
     """The end as a row beside the data, under the idempotency key of the task's journal."""
@@ -90,6 +98,7 @@ class Target:
         self.database = database
         self._function: str | None = None
         self._asked = False
+        self._is_ours = False
         self._has_inbox = False
 
     def one_commit(self, commit: Mapping[str, Any] | None) -> OneCommit | None:
@@ -102,7 +111,9 @@ class Target:
         if self._function is None:
             return None
         one = OneCommit(self.database, self._function, commit["attempt"])
-        return one if one.is_known() else None
+        if not self._is_ours:
+            self._is_ours = one.is_known()
+        return one if self._is_ours else None
 
     def inbox(self, key: str, task: str) -> Inbox:
         """Return the way by the inbox, its table made if it is not there; asked outside of the transaction."""
@@ -159,11 +170,15 @@ def _left(psycopg: Any, key: tuple[Any, ...]) -> Target | None:
     if target is None:
         return None
     database = target.database
+    # Closed otherwise: the server has ended the session meanwhile, or something of the task is left in it.
     with suppress(psycopg.Error):
-        database.execute("DISCARD ALL")
         database.row_factory = psycopg.rows.tuple_row
         database.isolation_level = database.read_only = database.deferrable = None
         database.autocommit = True
-        return target
-    database.close()  # the server has ended the session meanwhile
+        answers = database.execute(_CLEAR, prepare=False)
+        while answers.nextset():
+            continue
+        if not answers.fetchone()[0]:
+            return target
+    database.close()
     return None

@@ -98,6 +98,9 @@ class Supervisor(Protocol):
     def read_step(self, of: str, step: dict[str, str]) -> str:
         """Return the recorded value of a step by its name and inputs."""
 
+    def record_step_failure(self, of: str, failure: dict[str, Any]) -> None:
+        """Record that a ``try`` of a step failed: its ``error_type``, ``message``, and ``wait`` before the next one."""
+
     def wait_for_step(self, of: str, step: dict[str, Any]) -> dict[str, Any]:
         """Begin a ``kind`` of wait (sleep, awakeable) of ``seconds``, or look at the one that is under way.
 
@@ -116,7 +119,6 @@ class Supervisor(Protocol):
 
         Returns ``runs``, a list of {"logical_date", "run_id", "state", "tasks": {task id: {state: instances}}}.
         """
-
 
     def ask_human(self, of: str, question: Mapping[str, Any]) -> dict[str, Any]:
         """Ask people, or look at the answer: ``subject``, ``body``, ``options``, ``defaults``, ``multiple``, ``params``

@@ -10,6 +10,7 @@ from tests.support.waiting import wait_until
 
 from treadle_metadata.clearing import Selection, clear
 from treadle_metadata.connection import Database
+from treadle_metadata.queries.steps import failures_of, steps_of
 from treadle_metadata.settings import Settings
 
 PAID = """
@@ -87,3 +88,45 @@ def test_clearing_a_task_begins_a_new_journal_with_other_keys(own_database: Data
         wait_until(one.is_over, 30)
         assert len({key for _, key in charges(settings)}) == 20
         assert len(one.select("SELECT FROM durable_journal WHERE discarded_at IS NULL")) == 1
+
+
+FAILS = """
+@task.step(retries=2, retry_delay=0.01)
+def fetch(page):
+    with (HOME / "tries").open("a") as file:
+        file.write("x")
+    tried = len((HOME / "tries").read_text())
+    if tried == 1:
+        raise ConnectionError("reset by peer")
+    if tried == 2:
+        raise ValueError("no page \\0 of this number")
+    return page
+
+with DAG("one"):
+    @task(retries=5, retry_delay=0)
+    def pay():
+        with step("look") as look:
+            if not (HOME / "looked").exists():
+                (HOME / "looked").touch()
+                raise OSError("blind")
+        fetch(1)
+    pay()
+"""
+
+
+def test_each_failed_try_of_a_step_is_recorded_with_its_error(own_database: Database, settings: Settings) -> None:
+    """Transient ones are tried again within the attempt, others end it; the retry's step succeeds."""
+    with running(own_database, settings, FAILS) as one:
+        wait_until(one.is_over, 30)
+        assert state(one) == "success"
+        instance = one.select("SELECT id, month FROM task_instance")[0]
+        with own_database.begin() as connection:
+            failures = failures_of(connection, instance)
+            keys = {row["name"]: row["idempotency_key"] for row in steps_of(connection, instance)}
+    names = ("name", "try_number", "try", "error_type", "message", "wait_seconds")
+    assert [tuple(row[name] for name in names) for row in failures] == [
+        ("look", 1, 1, "OSError", "blind", None),
+        ("fetch", 2, 1, "ConnectionError", "reset by peer", 0.01),
+        ("fetch", 2, 2, "ValueError", "no page \\0 of this number", None),
+    ]
+    assert [row["idempotency_key"] for row in failures] == [keys["look"], keys["fetch"], keys["fetch"]]
