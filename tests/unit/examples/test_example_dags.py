@@ -214,6 +214,18 @@ def test_an_order_that_is_not_there_is_asked_for_once(tmp_path: Path) -> None:
     assert (tmp_path / "told.txt").read_text() == "order none could not be followed: task_failure\n"
 
 
+def test_prices_are_published_once_somebody_approves_them(tmp_path: Path) -> None:
+    dag, _ = load("price_list")
+    given = {"folder": str(tmp_path)}
+    states = dag.test(logical_date=DATE, run_conf=given).states
+    assert (states["service_up"], states["approve"], states["publish"]) == ("skipped", "success", "skipped")
+    assert not (tmp_path / "price_list.txt").exists()
+    result = dag.test(logical_date=DATE, run_conf=given, answers={"approve": "Approve"})
+    result.raise_if_failed()
+    lines = (tmp_path / "price_list.txt").read_text().splitlines()
+    assert lines == ["coffee: 6.20", "honey: 5.80", "tea: 4.50", "approved by test"]
+
+
 def test_the_files_load_without_anything_but_treadle_and_the_standard_library() -> None:
     code = (
         "import runpy, sys; known = set(sys.modules);"
