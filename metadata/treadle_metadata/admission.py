@@ -121,6 +121,24 @@ _CANDIDATES: Final = """
             WHERE state IN ('queued', 'running', 'restarting', 'deferred') AND month >= %(since)s
               AND dag_id = line.dag_id AND pool = line.pool
         ) AS share CROSS JOIN LATERAL unnest(line.ids, line.months) WITH ORDINALITY AS one (id, month, place)
+    ), resuming AS (
+        -- What was deferred keeps its place: it is looked at whatever else of its DAG stands before it.
+        SELECT one.id, one.month
+        FROM unnest(%(pools)s::text[], %(most)s::int[]) AS wanted (pool, most) CROSS JOIN LATERAL (
+            SELECT id, month FROM task_instance AS instance
+            WHERE state = 'scheduled' AND resumes AND month >= %(since)s AND pool = wanted.pool
+              AND NOT EXISTS (
+                  SELECT FROM dag WHERE dag.dag_id = instance.dag_id AND (dag.is_paused OR NOT dag.is_active))
+              AND (SELECT own.state FROM dag_run AS own WHERE own.id = instance.dag_run_id) = 'running'
+              AND id <> ALL(%(chosen)s) AND dag_run_id <> ALL(%(full_runs)s)
+              AND coalesce(executor, %(executor)s) <> ALL(%(full_executors)s)
+              AND (dag_id, task_id) NOT IN (
+                  SELECT * FROM unnest(%(full_dag_ids)s::text[], %(full_task_ids)s::text[]))
+              AND (dag_run_id, task_id) NOT IN (
+                  SELECT * FROM unnest(%(full_task_runs)s::bigint[], %(full_tasks_of_runs)s::text[]))
+            ORDER BY is_backfill, priority_weight DESC, id
+            LIMIT wanted.most
+        ) AS one
     )
     SELECT instance.id, instance.month, instance.dag_run_id, instance.dag_id, instance.task_id, instance.map_index,
            instance.try_number, instance.max_tries, instance.pool, instance.pool_slots, instance.queue,
@@ -130,7 +148,9 @@ _CANDIDATES: Final = """
            run.run_after, run.started_at AS run_started_at, run.conf, run.triggered_by, run.clear_number,
            run.partition_key, run.partition_date, dag.file, version.file_hash,
            run.version_id <> dag.version_id AS is_older_version
-    FROM dealt CROSS JOIN LATERAL (
+    FROM (
+        SELECT id, month FROM dealt WHERE place <= most UNION SELECT id, month FROM resuming
+    ) AS dealt CROSS JOIN LATERAL (
         -- Row by row, whatever the planner believes of their number: a join of all would read the whole history.
         SELECT * FROM task_instance WHERE id = dealt.id AND month = dealt.month AND month >= %(since)s LIMIT 1
     ) AS instance CROSS JOIN LATERAL (
@@ -140,7 +160,6 @@ _CANDIDATES: Final = """
     ) AS version CROSS JOIN LATERAL (
         SELECT file, version_id FROM dag WHERE dag_id = run.dag_id LIMIT 1
     ) AS dag
-    WHERE dealt.place <= dealt.most
 """
 
 

@@ -30,6 +30,8 @@ class Candidate:
     weight: int = 1
     executor: str = ""
     is_backfill: bool = False
+    resumes: bool = False
+    """Whether it was deferred, and goes on."""
 
     @property
     def standing(self) -> Standing:

@@ -43,6 +43,7 @@ class Reason(StrEnum):
     RETRY_DELAY = "retry_delay"
     RESCHEDULED = "rescheduled"
     DEFERRED = "deferred"
+    NO_TRIGGERER = "no_triggerer"
     ANSWER = "answer"
     """It waits for a person to answer it."""
 

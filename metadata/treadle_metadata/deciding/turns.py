@@ -1,9 +1,9 @@
 """Whose turn it is: the order in which ready instances are looked at, so that no DAG starves another of equal weight.
 
-Live work comes before backfills, then higher weights before lower ones. Among equals of one pool, the DAG that holds
-the fewest of its slots; among those, the one that follows the DAG served last, so that even a pool of one slot goes
-round. Within a DAG the older run goes first. ``limits.admit`` asks; a scheduler keeps one :class:`Turns` in memory, and
-loses no more than a turn when it is killed.
+Live work comes before backfills, then higher weights before lower ones; among equals, what was deferred and goes on
+comes before new starts. Then, of one pool, the DAG that holds the fewest of its slots; among those, the one that
+follows the DAG served last, so that even a pool of one slot goes round. Within a DAG the older run goes first.
+``limits.admit`` asks; a scheduler keeps one :class:`Turns` in memory, and loses no more than a turn when it is killed.
 """
 
 from __future__ import annotations
@@ -38,6 +38,10 @@ class Queued(Protocol):
     def standing(self) -> Standing:
         """Return where it stands before all fairness."""
 
+    @property
+    def resumes(self) -> bool:
+        """Return whether it was deferred and goes on: it comes before new starts of its standing."""
+
 
 Q = TypeVar("Q", bound=Queued)
 
@@ -71,11 +75,14 @@ def in_turn(candidates: Sequence[Q], shares: Mapping[tuple[str, str], int], turn
     meanwhile stands back behind the others. Candidates of one DAG and standing keep their order.
     """
     in_order = sorted(candidates, key=attrgetter("standing"))
-    for standing, equals in groupby(in_order, key=attrgetter("standing")):
-        lines: dict[tuple[str, str], deque[Q]] = {}
-        for one in equals:
-            lines.setdefault((one.pool, one.dag_id), deque()).append(one)
-        yield from _go_round(standing, lines, shares, turns)
+    for standing, of_standing in groupby(in_order, key=attrgetter("standing")):
+        equals = list(of_standing)
+        for resumes in (True, False):
+            lines: dict[tuple[str, str], deque[Q]] = {}
+            for one in equals:
+                if one.resumes is resumes:
+                    lines.setdefault((one.pool, one.dag_id), deque()).append(one)
+            yield from _go_round(standing, lines, shares, turns)
 
 
 def _go_round(

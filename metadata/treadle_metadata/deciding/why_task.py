@@ -284,8 +284,3 @@ def to_retry(one: InstanceFacts, error: str, now: datetime) -> Explanation:
         f"try {one.try_number + 1} may start at {ahead(due, now)}"
     )
     return Explanation(Reason.RETRY_DELAY, sentence, one.blocker, due)
-
-
-def deferred(one: InstanceFacts) -> Explanation:
-    """Return that the instance waits for its trigger, without a worker."""
-    return Explanation(Reason.DEFERRED, f"{one.name} waits for its trigger, without a worker", one.blocker)

@@ -17,7 +17,7 @@ from treadle import partition_documents as partitions
 from treadle.document import AssetCondition, loads
 from treadle_metadata import admission, planning
 from treadle_metadata.branches import named_in
-from treadle_metadata.deciding import why_assets, why_dag, why_run, why_task, why_waits
+from treadle_metadata.deciding import why_assets, why_dag, why_run, why_task, why_triggers, why_waits
 from treadle_metadata.deciding.graph import Graph, compile_graph
 from treadle_metadata.deciding.past import open_before, watched_tasks
 from treadle_metadata.deciding.readiness import verdict
@@ -27,12 +27,13 @@ from treadle_metadata.deciding.why_dag import DagFacts
 from treadle_metadata.deciding.why_task import InstanceFacts
 from treadle_metadata.deciding.wording import names
 from treadle_metadata.errors import NotFoundError
-from treadle_metadata.queries import assets, waits
+from treadle_metadata.queries import assets, triggers, waits
 from treadle_metadata.queries import why_facts as facts
 from treadle_metadata.queries.callbacks import failed_callback
 from treadle_metadata.queries.dags import DagFilter, matching_ids, no_such_dag
 from treadle_metadata.queries.runs import get_run
 from treadle_metadata.queries.why_facts import Row
+from treadle_metadata.rights.scoped_views import everywhere
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import rows
 from treadle_metadata.states import RunState, TaskState
@@ -230,7 +231,7 @@ def _by_state(
         case TaskState.UP_FOR_RETRY | TaskState.UP_FOR_RESCHEDULE:
             return _to_retry(connection, row, one, now)
         case _:
-            return why_task.deferred(one)
+            return why_triggers.deferred(one, triggers.wait_of(connection, one.id, now=now), now)
 
 
 def _to_retry(connection: Connection, row: Row, one: InstanceFacts, now: datetime) -> Explanation:
@@ -269,7 +270,9 @@ def _scheduled(connection: Connection, row: Row, one: InstanceFacts, now: dateti
     unknown = why_task.unknown_executor(one, facts.executors(connection, settings, now))
     if unknown is not None:
         return unknown
-    load, limits, _ = admission.held(connection, settings)
+    # How full pools and executors are, all may know; whose work is in them, not.
+    with everywhere(connection):
+        load, limits, _ = admission.held(connection, settings)
     mine, others = facts.ready_with(connection, row, settings, limits.pools)
     me = mine.candidate
     admission.add_engaged(connection, load, {me.dag_id, *(one.candidate.dag_id for one in others)})
@@ -287,7 +290,8 @@ def _queued(connection: Connection, row: Row, one: InstanceFacts, now: datetime,
     unknown = why_task.unknown_executor(replace(one, executor=executor), known)
     if unknown is not None:
         return unknown
-    running, schedulers = facts.running_in(connection, executor, now)
+    with everywhere(connection):
+        running, schedulers = facts.running_in(connection, executor, now)
     slots = settings.parallelism * schedulers
     trouble = known[executor].get(None) or known[executor].get(row["queue"])
     return why_task.handed_over(one, executor, running=running, slots=slots, now=now, trouble=trouble)

@@ -259,7 +259,8 @@ def _with_caps(connection: Connection, places: Mapping[int, date]) -> Sequence[R
         connection,
         """
         SELECT instance.id, instance.dag_run_id, instance.dag_id, instance.task_id, instance.map_index, instance.pool,
-               instance.pool_slots, instance.priority_weight, instance.executor, instance.is_backfill, run.run_id,
+               instance.pool_slots, instance.priority_weight, instance.executor, instance.is_backfill,
+               instance.resumes, run.run_id,
                (version.document ->> 'max_active_tasks')::int AS run_cap,
                (task ->> 'max_active_tis_per_dag')::int AS task_cap,
                (task ->> 'max_active_tis_per_dagrun')::int AS task_cap_in_run
@@ -290,6 +291,7 @@ def _waiting(row: Row, settings: Settings) -> Waiting:
         weight=row["priority_weight"],
         executor=row["executor"] or settings.executor,
         is_backfill=row["is_backfill"],
+        resumes=row["resumes"],
     )
     return Waiting(candidate, row["run_id"], row["map_index"], row["priority_weight"])
 

@@ -152,6 +152,7 @@ def _candidate(row: Row, graph: Graph, context: Context) -> Candidate:
         weight=row["priority_weight"],
         executor=row["executor"],
         is_backfill=row["is_backfill"],
+        resumes=row["resumes"],
     )
 
 

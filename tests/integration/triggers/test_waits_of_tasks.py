@@ -8,13 +8,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from bench.instant import success
 from tests.support.deferring import CRYPTO, KEY, SECOND, HandTriggerer, deferral, deferring, triggers_of
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import TaskDocument
+from treadle_metadata import processes
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
+from treadle_metadata.queries.why import why_is_task_not_running
 from treadle_metadata.settings import Settings
+from treadle_metadata.statements import execute
 
 
 @pytest.fixture
@@ -121,3 +125,47 @@ def test_a_retry_after_a_deferral_begins_anew(scheduler: TestScheduler, database
     assert scheduler.task_states(run) == {"a": "deferred"}
     assert ["resume" in one for one in scheduler.executor.taken] == [False, True, False]
     assert [one["try_number"] for one in scheduler.executor.taken] == [1, 1, 2]
+
+
+def test_why_tells_what_a_deferred_task_waits_for_and_that_nobody_looks(
+    scheduler: TestScheduler, database: Database, clock: ManualClock, settings: Settings
+) -> None:
+    scheduler.executor.outcome = deferring(timeout_seconds=600.0)
+    run = started(scheduler)
+
+    with database.begin() as connection:
+        processes.register(connection, "scheduler", clock.now(), 3600)
+
+    def told() -> str:
+        with database.begin() as connection:
+            found = why_is_task_not_running(connection, "d", run, "a", now=clock.now(), settings=settings)
+        return found.sentence
+
+    assert "waits for Trigger since" in told()
+    assert "(in 10 min) at the latest" in told()
+    assert "no triggerer is alive" in told()
+    one = HandTriggerer(database, clock)
+    one.beat()
+    assert "the triggerer on here (pid 1) looks" in told()
+    clock.advance(timedelta(seconds=31))
+    assert "no triggerer is alive" in told()
+
+
+def test_what_goes_on_comes_before_new_starts_of_its_weight_and_after_those_of_more(
+    scheduler: TestScheduler, database: Database, clock: ManualClock
+) -> None:
+    with database.begin() as connection:
+        execute(connection, "UPDATE slot_pool SET slots = 1 WHERE name = 'default_pool'")
+    started(scheduler, TaskDocument("a", "Operator"))
+    one = HandTriggerer(database, clock)
+    one.beat()
+    scheduler.install(a_dag("0", *(TaskDocument(f"b{number}", "Operator") for number in range(3))))
+    scheduler.install(a_dag("z", TaskDocument("heavy", "Operator", priority_weight=2)))
+    scheduler.executor.outcome = success
+    scheduler.trigger("0")
+    scheduler.trigger("z")
+    one.fire_all()
+    scheduler.beats()
+    order = [workload["task_id"] for workload in scheduler.executor.taken]
+    assert order[:3] == ["a", "heavy", "a"]
+    assert sorted(order[3:]) == ["b0", "b1", "b2"]
