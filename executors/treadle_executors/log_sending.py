@@ -49,6 +49,8 @@ class _Followed:
     path: Path
     sent: int | None = None
     """Bytes of the file that the store has; None before it was asked."""
+    pieces: int = 0
+    """Objects that it has in the store, as far as that is known."""
     sent_at: float = 0.0
     seen: int = 0
     grown_at: float = field(default_factory=time.monotonic)
@@ -222,14 +224,16 @@ class LogSending(NoSending):
                 one.note = note = replace(note, base=0 if note.is_whole else max(0, there - note.had))
                 self._notes.add(note)
             one.sent = max(0, there - (note.base or 0))
+            one.pieces = 2 if there else 0
         while data := _read(one.path, one.sent, _LARGEST_PIECE):
             self._store.put(note.key, (note.base or 0) + one.sent, data)
             one.sent += len(data)
+            one.pieces += 1
         one.sent_at = time.monotonic()
 
     def _finish(self, one: _Followed) -> None:
         """Make one object of a log, and remove its file, unless somebody has written on."""
-        if one.sent is not None:
+        if one.sent is not None and one.pieces != 1:
             base = one.note.base or 0
             is_here = base == 0 and size_of(one.path) >= one.sent
             nearer = (lambda offset, size: _read(one.path, offset, size)) if is_here else None

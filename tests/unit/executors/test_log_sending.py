@@ -71,6 +71,20 @@ def test_a_log_is_in_the_store_while_its_task_runs_and_is_one_object_when_it_is_
     assert [one.name for one in (folder / ".to-send").iterdir() if one.is_dir()] == []
 
 
+def test_a_short_log_is_written_once_and_listed_once(
+    sending: LogSending, store: LogStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed: list[str] = []
+    ls = Moody.ls
+    monkeypatch.setattr(Moody, "ls", lambda self, path, **more: listed.append(path) or ls(self, path, **more))
+    sending.follow("a", PATH, MONTH)
+    write(folder, b"one\n")
+    sending.over(["a"])
+    sending.flush()
+    assert (Moody.puts, len(listed), sending.left()) == (1, 1, 0)
+    assert text_of(store) == b"one\n"
+
+
 def test_an_attempt_that_says_nothing_costs_the_store_nothing(sending: LogSending) -> None:
     Moody.is_away = True
     sending.follow("a", PATH, MONTH)
