@@ -33,6 +33,8 @@ NOT_BENCHMARKS = {
     "stepping",
     "targets",
     "timed",
+    "web_client",
+    "web_data",
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from docs.pages.markdown import code, prose, table
@@ -35,10 +35,14 @@ The OpenAPI document is made from the code and not served: `treadle_webserver.ap
 _ORDER: Final = ("get", "post", "put", "patch", "delete")
 
 
+UI: Final = "UI"
+"""The tag of the routes that serve the web pages: they have a page of their own."""
+
+
 def page() -> str:
     """Return the page."""
     document = openapi()
-    return "\n".join((PREFACE, _roles(), *_sections(document)))
+    return "\n".join((PREFACE, _roles(), *sections(document, lambda tag: tag != UI)))
 
 
 def openapi() -> dict[str, Any]:
@@ -60,13 +64,16 @@ def _roles() -> str:
     return f"## Roles\n\n{table(('permission', *(role.value for role in Role)), lines)}\n"
 
 
-def _sections(document: Mapping[str, Any]) -> Iterator[str]:
+def sections(document: Mapping[str, Any], wanted: Callable[[str], bool]) -> Iterator[str]:
+    """Yield the sections of the routes whose tag is ``wanted``."""
     by_tag: dict[str, list[tuple[str, str, Mapping[str, Any]]]] = {}
     for path, item in document["paths"].items():
         for method in _ORDER:
             if method in item:
                 by_tag.setdefault(item[method].get("tags", ["Other"])[0], []).append((method, path, item[method]))
     for tag, routes in by_tag.items():
+        if not wanted(tag):
+            continue
         yield f"## {tag}\n"
         for method, path, operation in routes:
             yield from _route(document, method.upper(), path, operation)

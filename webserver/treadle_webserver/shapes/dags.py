@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from typing_extensions import TypedDict
@@ -151,6 +153,12 @@ class TagListShape(TypedDict):
     total_entries: int
 
 
+@lru_cache(maxsize=4)
+def _folder_of(home: Path, folder: Path) -> str:
+    """Return the folder of DAG files as text; worked out once, since a list asks for each of its DAGs."""
+    return str((home.expanduser() / folder).absolute())
+
+
 def dag_shape(row: Mapping[str, Any], settings: Settings) -> DagShape:
     """Return a row of ``queries.dags`` as a DAG."""
     name = row["display_name"] or row["dag_id"]
@@ -166,7 +174,7 @@ def dag_shape(row: Mapping[str, Any], settings: Settings) -> DagShape:
         "bundle_name": BUNDLE,
         "bundle_version": None,
         "relative_fileloc": row["file"],
-        "fileloc": str(settings.path("dags_folder") / row["file"]),
+        "fileloc": f"{_folder_of(settings.home, settings.dags_folder)}/{row['file']}",
         "description": row["description"],
         "timetable_summary": row["schedule_summary"],
         "timetable_description": row["schedule_summary"],
