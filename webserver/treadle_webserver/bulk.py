@@ -87,7 +87,7 @@ class Acts(Generic[Entity]):
     """What can be done to things of one kind; an act that is None cannot. Each raises the errors of a single edit."""
 
     key: Callable[[Entity], str]
-    create: Callable[[Connection, Entity], None] | None = None
+    create: Callable[[Connection, Entity], object] | None = None
     update: Callable[[Connection, Entity, Mask], None] | None = None
     delete: Callable[[Connection, str | Entity], None] | None = None
 

@@ -51,6 +51,8 @@ EndOfDay = Annotated[AwareDatetime | None, BeforeValidator(end_of_day)]
 """An instant; a bare date is its last one, in UTC: ``lte=2026-03-31`` includes what happens later that day."""
 Seconds = Annotated[float, Field(ge=0, le=1e12)] | None
 Text = Annotated[str, Field(max_length=512)] | None
+TeamName = Annotated[str | None, Query(alias="team_name", max_length=250, description="Whose; else everybody's first")]
+"""Which of several that have one name: the team's, or with "" everybody's."""
 Texts = Annotated[list[Annotated[str, Field(max_length=512)]], Field(max_length=500)]
 Numbers = Annotated[list[Annotated[int, Field(ge=-1, le=_INT)]], Field(max_length=500)]
 RunStateName = Literal["queued", "running", "success", "failed"]

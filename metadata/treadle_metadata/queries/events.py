@@ -36,6 +36,7 @@ class EventFilter:
     prefixes: Mapping[str, str | None] = field(default_factory=dict)
     """Beginnings of texts, by the same names."""
     happened: Between = ANYTIME
+    of_dags_only: bool = False
 
 
 MATCHED: Final[Mapping[str, LiteralString]] = {
@@ -63,6 +64,8 @@ def list_events(connection: Connection, wanted: EventFilter, page: PageRequest) 
         conditions.pattern(column, f"{name}_pattern", wanted.patterns.get(name))
         conditions.prefix(column, f"{name}_prefix", wanted.prefixes.get(name))
     conditions.between("audit_log.happened_at", "happened", wanted.happened)
+    if wanted.of_dags_only:
+        conditions.add("audit_log.dag_id IS NOT NULL")
     return fetch_page(
         connection,
         select="audit_log.*",
@@ -75,13 +78,13 @@ def list_events(connection: Connection, wanted: EventFilter, page: PageRequest) 
     )
 
 
-def get_event(connection: Connection, event_id: int) -> dict[str, Any]:
-    """Return one audited change.
+def get_event(connection: Connection, event_id: int, *, of_dags_only: bool = False) -> dict[str, Any]:
+    """Return one audited change, with ``of_dags_only`` only one that concerns a DAG.
 
     Raises:
         NotFoundError: there is no such event.
     """
     found = rows(connection, "SELECT * FROM audit_log WHERE id = %(id)s", {"id": event_id})
-    if not found:
+    if not found or (of_dags_only and found[0]["dag_id"] is None):
         raise NotFoundError("event log", event_id)
     return dict(found[0])

@@ -12,6 +12,7 @@ from treadle_metadata.errors import NotFoundError
 from treadle_metadata.queries.conditions import Conditions
 from treadle_metadata.queries.paging import Page, PageRequest, SortKey, fetch_page
 from treadle_metadata.queries.waits import pools_of_sensors
+from treadle_metadata.rights.scoped_views import everywhere
 from treadle_metadata.statements import rows, tuples
 
 _SORTS: Final = {
@@ -21,8 +22,12 @@ _SORTS: Final = {
 }
 
 # The states of the two partial indexes of unfinished instances, so that finished rows are never touched.
-# A view, since a pool is as full as it is, whoever asks and whatever they may see of its users.
-_USE: Final[LiteralString] = "SELECT pool, state, slots FROM treadle_scope.slot_use"
+_USE: Final[LiteralString] = """
+    SELECT pool, state, sum(pool_slots) FROM task_instance
+    WHERE state IN ('queued', 'running', 'restarting', 'deferred') GROUP BY pool, state
+    UNION ALL
+    SELECT pool, state, sum(pool_slots) FROM task_instance WHERE state = 'scheduled' GROUP BY pool, state
+"""
 
 
 def list_pools(
@@ -63,7 +68,10 @@ def get_pool(connection: Connection, name: str) -> dict[str, Any]:
 
 def _add_use(connection: Connection, pools: Sequence[dict[str, Any]]) -> None:
     sensors = pools_of_sensors(connection)
-    use: dict[tuple[str, str], int] = {(pool, state): int(slots) for pool, state, slots in tuples(connection, _USE)}
+    # A pool is as full as it is, whatever of its users the one who asks may see.
+    with everywhere(connection):
+        found = tuples(connection, _USE)
+    use: dict[tuple[str, str], int] = {(pool, state): int(slots) for pool, state, slots in found}
     for pool in pools:
         taken = {state: use.get((pool["name"], state), 0) for state in ("queued", "scheduled", "deferred")}
         taken["running"] = use.get((pool["name"], "running"), 0) + use.get((pool["name"], "restarting"), 0)

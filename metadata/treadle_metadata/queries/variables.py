@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from treadle_metadata.queries.conditions import Conditions
 from treadle_metadata.queries.paging import Page, PageRequest, SortKey, fetch_page
 
-_SORTS: Final = {"key": SortKey("variable.key", "text")}
+_SORTS: Final = {"key": SortKey("variable.key", "text"), "team_name": SortKey("variable.team", "text")}
 
 
 def list_variables(
@@ -26,6 +26,6 @@ def list_variables(
         conditions=conditions,
         sorts=_SORTS,
         default=("key",),
-        unique=("key",),
+        unique=("key", "team_name"),
         request=page,
     )

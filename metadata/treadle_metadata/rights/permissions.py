@@ -115,13 +115,13 @@ READ_SCOPE: Final = "read"
 def checked_permissions(names: Iterable[str], among: frozenset[Permission] = GIVEN) -> tuple[Permission, ...]:
     """Return the permissions with these names, each once, sorted; ``read`` stands for all that only reads.
 
-    A name may also be written as an option: ``read-dags``, ``read_dags``.
+    A name may also be that of the member: ``READ_AUDIT``, ``read-audit``.
 
     Raises:
         NotFoundError: there is no such permission; the message names the nearest one.
         InvalidRequestError: a permission cannot be given here.
     """
-    by_name = {_plain(one.value): one for one in GIVEN}
+    by_name = {_plain(name): one for one in GIVEN for name in (one.value, one.name)}
     found: set[Permission] = set()
     for name in names:
         if _plain(name) == READ_SCOPE:

@@ -10,7 +10,8 @@ case such accounts are refused. Accounts whose rights reach everything never mee
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, LiteralString
@@ -20,7 +21,7 @@ from sqlalchemy import Connection
 from treadle_metadata.statements import execute, tuples
 from treadle_metadata.tables import metadata
 
-SCHEMA: Final[LiteralString] = "treadle_scope"
+_PREFIX: Final = "treadle_scope, "
 
 # Evaluated once for a statement, not for each row.
 _DAGS: Final[LiteralString] = "ANY ((SELECT nullif(current_setting('treadle.dags', true), '')::text[])::text[])"
@@ -56,7 +57,7 @@ _ALIAS_KNOWN: Final[LiteralString] = f"""
             WHERE reference.dag_id = {_DAGS} AND reference.kind = 'alias' AND reference.name = %s)
 """
 
-SCOPED: Final[dict[str, LiteralString]] = {
+SCOPED: Final[dict[LiteralString, LiteralString]] = {
     "asset": _ASSET_KNOWN.replace("asset.name", "it.name").replace("asset.uri", "it.uri").replace("asset.id", "it.id"),
     "asset_alias": _ALIAS_KNOWN.replace("%s", "it.name"),
     "asset_alias_event": _ALIAS_KNOWN.replace("%s", "it.alias_name"),
@@ -84,7 +85,9 @@ SCOPED: Final[dict[str, LiteralString]] = {
     "dag_version_code": _OF_VERSION,
     "dag_warning": _OF_DAG,
     "deadline": _OF_RUN,
+    "deferral": _OF_INSTANCE,
     "durable_blob": _OF_INSTANCE,
+    "durable_failure": _OF_INSTANCE,
     "durable_journal": _OF_INSTANCE,
     "durable_step": _OF_INSTANCE,
     "human_step": _OF_INSTANCE,
@@ -94,6 +97,8 @@ SCOPED: Final[dict[str, LiteralString]] = {
     "slot_pool": _OF_TEAM,
     "task_attempt": _OF_INSTANCE,
     "task_instance": _OF_DAG,
+    "trigger": _OF_INSTANCE,
+    "trigger_asset": f"EXISTS (SELECT FROM {{base}}.asset WHERE asset.id = it.asset_id AND ({_ASSET_KNOWN}))",
     "variable": _OF_TEAM,
     "work_item": _OF_INSTANCE,
     "xcom": _OF_INSTANCE,
@@ -112,30 +117,21 @@ OPEN: Final = frozenset(
         "team_folder",
         "team_member",
         # Of the installation: nothing of a DAG stands there, or nobody reads it by a route.
+        "commit_secret",
         "process",
         "run_wakeup",
         "schedule_pace",
         "state_transition",
+        "triggerer",
     }
 )
 """Tables that need no view. A test asserts that each table is here or in ``SCOPED``."""
 
-_FOREIGN: Final[dict[tuple[str, str], LiteralString]] = {
+_FOREIGN: Final[dict[tuple[LiteralString, LiteralString], LiteralString]] = {
     ("asset_event", name): f"CASE WHEN it.source_dag_id = {_DAGS} THEN it.{name} END"
     for name in ("source_dag_id", "source_task_id", "source_run_id", "source_map_index")
 }
 """Columns that name foreign things in a row that an account may see."""
-
-# What all may know: how much of a pool is in use, whoever uses it. The states are those of the two partial indexes of
-# unfinished instances, so that finished rows are never touched.
-_SLOT_USE: Final[LiteralString] = """
-    CREATE VIEW treadle_scope.slot_use AS
-    SELECT pool, state, sum(pool_slots)::bigint AS slots FROM {base}.task_instance
-    WHERE state IN ('queued', 'running', 'restarting', 'deferred') GROUP BY pool, state
-    UNION ALL
-    SELECT pool, state, sum(pool_slots)::bigint FROM {base}.task_instance WHERE state = 'scheduled'
-    GROUP BY pool, state
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +155,26 @@ def enter(connection: Connection, scope: Scope) -> None:
     )
 
 
+@contextmanager
+def everywhere(connection: Connection) -> Iterator[None]:
+    """Reach everything within the block: for numbers that all may know, such as how full a pool is, never for names."""
+    path = str(tuples(connection, "SELECT current_setting('search_path')")[0][0])
+    if not path.startswith(_PREFIX):
+        yield
+        return
+    sql = "SELECT set_config('search_path', %(path)s, true)"
+    execute(connection, sql, {"path": path.removeprefix(_PREFIX)})
+    yield
+    execute(connection, sql, {"path": path})
+
+
 def install(connection: Connection) -> None:
     """Make the views, in place of those that are there, for the tables as this Treadle knows them."""
     remove(connection)
     base = tuples(connection, "SELECT quote_ident(current_schema())")[0][0]
     execute(connection, "CREATE SCHEMA treadle_scope")
-    for statement in _statements():
-        execute(connection, statement.replace("{base}", base))
+    for name, condition in sorted(SCOPED.items()):
+        execute(connection, _view(name, condition, _columns(connection, name)).replace("{base}", base))
     execute(connection, f"COMMENT ON SCHEMA treadle_scope IS '{digest()}'")
 
 
@@ -183,21 +192,31 @@ def are_current(connection: Connection) -> bool:
 @cache
 def digest() -> str:
     """Return what tells one set of views from another."""
-    return hashlib.sha256("\n".join(_statements()).encode()).hexdigest()
+    columns = {name: [column.name for column in metadata.tables[name].columns] for name in sorted(SCOPED)}
+    told = [_view(name, condition, columns[name]) for name, condition in SCOPED.items()]
+    return hashlib.sha256("\n".join(sorted(told)).encode()).hexdigest()
 
 
-def _statements() -> list[LiteralString]:
-    return [_SLOT_USE, *(_view(name, condition) for name, condition in sorted(SCOPED.items()))]
+def _columns(connection: Connection, table: str) -> list[LiteralString]:
+    """Return the columns of a table in their order there, which a view must keep: else a statement that was prepared
+    for the table could not be run for the view, nor the other way round."""
+    sql = """
+        SELECT attname::text FROM pg_attribute
+        WHERE attrelid = to_regclass(%(table)s) AND attnum > 0 AND NOT attisdropped ORDER BY attnum
+    """
+    return [row[0] for row in tuples(connection, sql, {"table": table})]
 
 
-def _view(name: str, condition: LiteralString) -> str:
-    columns = ", ".join(_column(name, column.name) for column in metadata.tables[name].columns)
-    # A row that a statement would push out of its sight, or write beyond it, is refused.
-    check = "" if any(table == name for table, _ in _FOREIGN) else " WITH CHECK OPTION"
-    return f"CREATE VIEW treadle_scope.{name} AS SELECT {columns} FROM {{base}}.{name} AS it WHERE {condition}{check}"
+def _view(name: str, condition: LiteralString, columns: Sequence[LiteralString]) -> LiteralString:
+    listed = ", ".join(_column(name, column) for column in columns)
+    # A row that a statement would push out of its sight, or write beyond it, is refused; but whatever an account does
+    # is recorded, also where it may not read that record.
+    unchecked = {"audit_log", *(table for table, _ in _FOREIGN)}
+    check = "" if name in unchecked else " WITH CHECK OPTION"
+    return f"CREATE VIEW treadle_scope.{name} AS SELECT {listed} FROM {{base}}.{name} AS it WHERE {condition}{check}"
 
 
-def _column(table: str, name: str) -> str:
+def _column(table: str, name: LiteralString) -> LiteralString:
     foreign = _FOREIGN.get((table, name))
     return f'{foreign} AS "{name}"' if foreign else f'it."{name}"'
 

@@ -134,10 +134,13 @@ def create_asset_event(body: EventBody, actor: ActorOf, service: ServiceOf) -> A
     now = service.now()
     with service.database.begin() as connection:
         name = queries.get_asset(connection, body.asset_id)["name"]
+    # An asset is what DAGs share: whoever waits for it gets its run, also where the account sees nothing of that.
+    with service.whole_database.begin() as connection:
         extra = {**body.extra, "from_rest_api": True}
         event_id = emit_by_hand(connection, name, extra=extra, partition_key=body.partition_key, now=now)
         detail = {"asset": name, "event_id": event_id, "partition_key": body.partition_key}
         audit.record(connection, actor=actor.username, event="create_asset_event", detail=detail, now=now)
+    with service.database.begin() as connection:
         return event_shape(queries.get_event(connection, event_id))
 
 

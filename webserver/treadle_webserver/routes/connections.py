@@ -22,7 +22,8 @@ from treadle_webserver.authorize import Actor, ActorOf
 from treadle_webserver.bulk import Acts, BulkBody, BulkShape, Mask, carry_out
 from treadle_webserver.connection_test import try_connection
 from treadle_webserver.etags import IfMatch, require_match, tag
-from treadle_webserver.parameters import Name, PageQuery, StrictBody, Text, totals
+from treadle_webserver.parameters import Name, PageQuery, StrictBody, TeamName, Text, totals
+from treadle_webserver.permissions import Permission
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.resources import (
@@ -59,10 +60,11 @@ class ConnectionBody(StrictBody):
     port: int | None = None
     password: str | None = None
     extra: str | None = None
+    team_name: Text = None
 
     def fields(self) -> dict[str, Any]:
         """Return what was given, named as ``resources`` names it."""
-        given = self.model_dump(exclude_unset=True, by_alias=True, exclude={"connection_id"})
+        given = self.model_dump(exclude_unset=True, by_alias=True, exclude={"connection_id", "team_name"})
         return {name: value for name, value in given.items() if value != audit.MASK}
 
 
@@ -80,8 +82,8 @@ def get_connections(query: Annotated[ConnectionQuery, Query()], service: Service
 def post_connection(body: ConnectionBody, actor: ActorOf, service: ServiceOf, response: Response) -> ConnectionShape:
     """Create a connection."""
     with service.database.begin() as connection:
-        _Editor(service, actor).create(connection, body)
-        return _tagged(response, queries.get_connection(connection, body.connection_id))
+        team = _Editor(service, actor).create(connection, body)
+        return _tagged(response, queries.get_connection(connection, body.connection_id, team=team))
 
 
 @router.patch("")
@@ -108,10 +110,12 @@ def test_connection(body: ConnectionBody, actor: ActorOf, service: ServiceOf) ->
 
 
 @router.get("/{connection_id:path}")
-def get_connection(connection_id: Name, service: ServiceOf, response: Response) -> ConnectionShape:
+def get_connection(
+    connection_id: Name, service: ServiceOf, response: Response, team_name: TeamName = None
+) -> ConnectionShape:
     """Return one connection, without its secrets."""
     with service.database.begin() as connection:
-        return _tagged(response, queries.get_connection(connection, connection_id))
+        return _tagged(response, queries.get_connection(connection, connection_id, team=team_name))
 
 
 @router.patch("/{connection_id:path}")
@@ -129,14 +133,14 @@ def patch_connection(
         raise InvalidRequestError("the connection_id in the body must be that in the address: it cannot be changed")
     with service.database.begin() as connection:
         _Editor(service, actor).update(connection, body, update_mask, if_match)
-        return _tagged(response, queries.get_connection(connection, connection_id))
+        return _tagged(response, queries.get_connection(connection, connection_id, team=body.team_name))
 
 
 @router.delete("/{connection_id:path}", status_code=204, response_class=Response, name="delete_connection")
-def delete_one_connection(connection_id: Name, actor: ActorOf, service: ServiceOf) -> None:
+def delete_one_connection(connection_id: Name, actor: ActorOf, service: ServiceOf, team_name: TeamName = None) -> None:
     """Delete a connection."""
     with service.database.begin() as connection:
-        _Editor(service, actor).delete(connection, connection_id)
+        _Editor(service, actor).delete(connection, connection_id, team_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +150,13 @@ class _Editor:
     service: Service
     actor: Actor
 
-    def create(self, connection: Connection, body: ConnectionBody) -> None:
-        """Create a connection."""
-        create_connection(connection, body.connection_id, body.fields(), crypto=self.service.crypto)
-        detail = {"name": body.connection_id, "conn_type": body.conn_type}
-        self._record(connection, "create_connection", detail)
+    def create(self, connection: Connection, body: ConnectionBody) -> str:
+        """Create a connection, and return whose it is."""
+        team = self.actor.team(Permission.EDIT_CONNECTIONS, body.team_name)
+        create_connection(connection, body.connection_id, body.fields(), crypto=self.service.crypto, team=team)
+        after = queries.get_connection(connection, body.connection_id, team=team)
+        self._record(connection, "create_connection", None, after)
+        return team
 
     def update(
         self,
@@ -163,19 +169,45 @@ class _Editor:
         conn_id = body.connection_id
         given = {name: value for name, value in body.fields().items() if mask is None or name in mask}
         lock_row(connection, "connection", conn_id)
-        if if_match is not None:
-            require_match(if_match, "connection", conn_id, *_facts(queries.get_connection(connection, conn_id)))
-        update_connection(connection, conn_id, given, crypto=self.service.crypto)
-        self._record(connection, "patch_connection", {"name": conn_id, "changed": sorted(given)})
+        before = queries.get_connection(connection, conn_id, team=body.team_name)
+        require_match(if_match, "connection", conn_id, *_facts(before))
+        update_connection(connection, conn_id, given, crypto=self.service.crypto, team=before["team"])
+        after = queries.get_connection(connection, conn_id, team=before["team"])
+        self._record(connection, "patch_connection", before, after, changed=sorted(given))
 
-    def delete(self, connection: Connection, one: str | ConnectionBody) -> None:
+    def delete(self, connection: Connection, one: str | ConnectionBody, team: str | None = None) -> None:
         """Delete a connection."""
-        conn_id = one if isinstance(one, str) else one.connection_id
-        delete_connection(connection, conn_id)
-        self._record(connection, "delete_connection", {"name": conn_id})
+        conn_id, team = (one, team) if isinstance(one, str) else (one.connection_id, one.team_name)
+        before = queries.get_connection(connection, conn_id, team=team)
+        delete_connection(connection, conn_id, team=before["team"])
+        self._record(connection, "delete_connection", before, None)
 
-    def _record(self, connection: Connection, event: str, detail: Mapping[str, Any]) -> None:
-        audit.record(connection, actor=self.actor.username, event=event, detail=detail, now=self.service.now())
+    def _record(
+        self,
+        connection: Connection,
+        event: str,
+        before: Mapping[str, Any] | None,
+        after: Mapping[str, Any] | None,
+        **detail: Any,
+    ) -> None:
+        """Record an edit; the rows hold no secret, only whether there is one."""
+        one = before or after or {}
+        team = {"team": one["team"]} if one["team"] else {}
+        audit.record(
+            connection,
+            actor=self.actor.username,
+            event=event,
+            subject=one["conn_id"],
+            before=_told(before),
+            after=_told(after),
+            detail=detail | team,
+            now=self.service.now(),
+        )
+
+
+def _told(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return what the audit log is told of a connection."""
+    return None if row is None else {name: value for name, value in row.items() if name != "secrets_mark"}
 
 
 def _facts(row: Mapping[str, Any]) -> tuple[object, ...]:

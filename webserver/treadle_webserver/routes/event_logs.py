@@ -9,7 +9,9 @@ from pydantic import Field
 
 from treadle_metadata.queries import events as queries
 from treadle_metadata.queries.conditions import Between
+from treadle_webserver.authorize import Actor, ActorOf
 from treadle_webserver.parameters import Moment, PageQuery, RowId, Text, Texts, totals
+from treadle_webserver.permissions import Permission
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.resources import EventListShape, EventShape, event_shape
@@ -43,8 +45,8 @@ class EventQuery(PageQuery):
 
 
 @router.get("")
-def get_event_logs(query: Annotated[EventQuery, Query()], service: ServiceOf) -> EventListShape:
-    """List audited changes, the newest first."""
+def get_event_logs(query: Annotated[EventQuery, Query()], actor: ActorOf, service: ServiceOf) -> EventListShape:
+    """List audited changes, the newest first; those that concern no DAG only for who may read the whole log."""
     wanted = queries.EventFilter(
         dag_id=query.dag_id,
         run_id=query.run_id,
@@ -56,6 +58,7 @@ def get_event_logs(query: Annotated[EventQuery, Query()], service: ServiceOf) ->
         patterns={name: getattr(query, f"{name}_pattern") for name in queries.MATCHED},
         prefixes={name: getattr(query, f"{name}_prefix_pattern") for name in queries.MATCHED},
         happened=Between(lt=query.before, gt=query.after),
+        of_dags_only=_of_dags_only(actor),
     )
     with service.database.begin() as connection:
         page = queries.list_events(connection, wanted, query.page)
@@ -63,7 +66,11 @@ def get_event_logs(query: Annotated[EventQuery, Query()], service: ServiceOf) ->
 
 
 @router.get("/{event_log_id}")
-def get_event_log(event_log_id: RowId, service: ServiceOf) -> EventShape:
+def get_event_log(event_log_id: RowId, actor: ActorOf, service: ServiceOf) -> EventShape:
     """Return one audited change."""
     with service.database.begin() as connection:
-        return event_shape(queries.get_event(connection, event_log_id))
+        return event_shape(queries.get_event(connection, event_log_id, of_dags_only=_of_dags_only(actor)))
+
+
+def _of_dags_only(actor: Actor) -> bool:
+    return not actor.rights.everywhere_may(Permission.READ_WHOLE_AUDIT)

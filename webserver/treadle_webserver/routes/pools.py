@@ -18,6 +18,7 @@ from treadle_webserver.authorize import Actor, ActorOf
 from treadle_webserver.bulk import Acts, BulkBody, BulkShape, Mask, carry_out
 from treadle_webserver.etags import IfMatch, require_match, tag
 from treadle_webserver.parameters import Name, PageQuery, StrictBody, Text, totals
+from treadle_webserver.permissions import Permission
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.resources import PoolListShape, PoolShape, pool_shape
@@ -42,6 +43,7 @@ class PoolBody(StrictBody):
     slots: Slots
     description: str | None = None
     include_deferred: bool = False
+    team_name: Text = None
 
 
 class PoolPatch(StrictBody):
@@ -123,12 +125,22 @@ class _Editor:
 
     def create(self, connection: Connection, body: PoolBody) -> None:
         """Create a pool."""
-        create_pool(connection, body.name, body.slots, body.description or "", include_deferred=body.include_deferred)
-        self._record(connection, "create_pool", body.model_dump())
+        team = self.actor.team(Permission.EDIT_POOLS, body.team_name)
+        create_pool(
+            connection,
+            body.name,
+            body.slots,
+            body.description or "",
+            include_deferred=body.include_deferred,
+            team=team,
+        )
+        self._record(
+            connection, "create_pool", body.name, None, body.model_dump(exclude={"name"}) | {"team_name": team}
+        )
 
     def update(self, connection: Connection, body: PoolBody, mask: Mask) -> None:
         """Change a pool to what a whole body says."""
-        self.change(connection, body.name, body.model_dump(exclude_unset=True, exclude={"name"}), mask)
+        self.change(connection, body.name, body.model_dump(exclude_unset=True, exclude={"name", "team_name"}), mask)
 
     def change(
         self,
@@ -145,16 +157,33 @@ class _Editor:
         wanted = {key: value for key, value in given.items() if mask is None or key in mask}
         pool = stored | wanted
         set_pool(connection, name, pool["slots"], pool["description"] or "", include_deferred=pool["include_deferred"])
-        self._record(connection, "patch_pool", {"name": name} | wanted)
+        self._record(connection, "patch_pool", name, {key: stored[key] for key in wanted}, wanted)
 
     def delete(self, connection: Connection, one: str | PoolBody) -> None:
         """Delete a pool that nothing uses."""
         name = one if isinstance(one, str) else one.name
+        stored = queries.get_pool(connection, name)
         delete_pool(connection, name)
-        self._record(connection, "delete_pool", {"name": name})
+        before = {key: stored[key] for key in ("slots", "description", "include_deferred")}
+        self._record(connection, "delete_pool", name, before, None)
 
-    def _record(self, connection: Connection, event: str, detail: Mapping[str, Any]) -> None:
-        audit.record(connection, actor=self.actor.username, event=event, detail=detail, now=self.service.now())
+    def _record(
+        self,
+        connection: Connection,
+        event: str,
+        name: str,
+        before: Mapping[str, Any] | None,
+        after: Mapping[str, Any] | None,
+    ) -> None:
+        audit.record(
+            connection,
+            actor=self.actor.username,
+            event=event,
+            subject=name,
+            before=before,
+            after=after,
+            now=self.service.now(),
+        )
 
 
 def _facts(row: Mapping[str, Any]) -> tuple[object, ...]:

@@ -22,7 +22,8 @@ from treadle_metadata.resources.locking import lock_row
 from treadle_webserver.authorize import Actor, ActorOf
 from treadle_webserver.bulk import Acts, BulkBody, BulkShape, Mask, carry_out
 from treadle_webserver.etags import IfMatch, require_match, tag
-from treadle_webserver.parameters import Name, PageQuery, StrictBody, Text, totals
+from treadle_webserver.parameters import Name, PageQuery, StrictBody, TeamName, Text, totals
+from treadle_webserver.permissions import Permission
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.resources import VariableListShape, VariableShape
@@ -45,6 +46,7 @@ class VariableBody(StrictBody):
     key: str = Field(max_length=1000)
     value: Any
     description: str | None = None
+    team_name: Text = None
 
 
 @router.get("")
@@ -62,8 +64,8 @@ def get_variables(query: Annotated[VariableQuery, Query()], service: ServiceOf) 
 def post_variable(body: VariableBody, actor: ActorOf, service: ServiceOf, response: Response) -> VariableShape:
     """Create a variable."""
     with service.database.begin() as connection:
-        _Editor(service, actor).create(connection, body)
-        return _tagged(response, service, require_variable(connection, body.key, crypto=service.crypto))
+        team = _Editor(service, actor).create(connection, body)
+        return _tagged(response, service, require_variable(connection, body.key, crypto=service.crypto, team=team))
 
 
 @router.patch("")
@@ -78,10 +80,13 @@ def bulk_variables(body: BulkBody[VariableBody], actor: ActorOf, service: Servic
 
 
 @router.get("/{variable_key:path}")
-def get_variable(variable_key: Name, service: ServiceOf, response: Response) -> VariableShape:
+def get_variable(
+    variable_key: Name, service: ServiceOf, response: Response, team_name: TeamName = None
+) -> VariableShape:
     """Return one variable."""
     with service.database.begin() as connection:
-        return _tagged(response, service, require_variable(connection, variable_key, crypto=service.crypto))
+        found = require_variable(connection, variable_key, crypto=service.crypto, team=team_name)
+        return _tagged(response, service, found)
 
 
 @router.patch("/{variable_key:path}")
@@ -99,14 +104,15 @@ def patch_variable(
         raise InvalidRequestError("the key in the body must be the key in the address: a variable keeps its key")
     with service.database.begin() as connection:
         _Editor(service, actor).update(connection, body, update_mask, if_match)
-        return _tagged(response, service, require_variable(connection, variable_key, crypto=service.crypto))
+        found = require_variable(connection, variable_key, crypto=service.crypto, team=body.team_name)
+        return _tagged(response, service, found)
 
 
 @router.delete("/{variable_key:path}", status_code=204, response_class=Response, name="delete_variable")
-def delete_one_variable(variable_key: Name, actor: ActorOf, service: ServiceOf) -> None:
+def delete_one_variable(variable_key: Name, actor: ActorOf, service: ServiceOf, team_name: TeamName = None) -> None:
     """Delete a variable."""
     with service.database.begin() as connection:
-        _Editor(service, actor).delete(connection, variable_key)
+        _Editor(service, actor).delete(connection, variable_key, team_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +122,14 @@ class _Editor:
     service: Service
     actor: Actor
 
-    def create(self, connection: Connection, body: VariableBody) -> None:
-        """Create a variable."""
-        create_variable(connection, body.key, _text(body.value), body.description, crypto=self.service.crypto)
-        self._record(connection, "create_variable", body.key)
+    def create(self, connection: Connection, body: VariableBody) -> str:
+        """Create a variable, and return whose it is."""
+        team = self.actor.team(Permission.EDIT_VARIABLES, body.team_name)
+        text = _text(body.value)
+        create_variable(connection, body.key, text, body.description, crypto=self.service.crypto, team=team)
+        after = {"value": audit.MASK, "description": body.description}
+        self._record(connection, "create_variable", body.key, team, after=after)
+        return team
 
     def update(
         self,
@@ -130,23 +140,49 @@ class _Editor:
     ) -> None:
         """Change the value and, if it is given, the description of a variable."""
         lock_row(connection, "variable", body.key)
-        stored = require_variable(connection, body.key, crypto=self.service.crypto)
+        stored = require_variable(connection, body.key, crypto=self.service.crypto, team=body.team_name)
         require_match(if_match, "variable", body.key, *_facts(self.service, stored))
         value = _text(body.value) if mask is None or "value" in mask else stored["value"]
         described = "description" in body.model_fields_set and (mask is None or "description" in mask)
         description = body.description if described else None
-        set_variable(connection, body.key, value, description, crypto=self.service.crypto)
-        self._record(connection, "patch_variable", body.key)
+        set_variable(connection, body.key, value, description, crypto=self.service.crypto, team=stored["team"])
+        # Not the values, only that they differ.
+        before = {"value": audit.MASK, "description": stored["description"]}
+        after = {
+            "value": audit.MASK if value == stored["value"] else f"{audit.MASK} (changed)",
+            "description": stored["description"] if description is None else description,
+        }
+        self._record(connection, "patch_variable", body.key, stored["team"], before=before, after=after)
 
-    def delete(self, connection: Connection, one: str | VariableBody) -> None:
+    def delete(self, connection: Connection, one: str | VariableBody, team: str | None = None) -> None:
         """Delete a variable."""
-        key = one if isinstance(one, str) else one.key
-        if not delete_variable(connection, key):
+        key, team = (one, team) if isinstance(one, str) else (one.key, one.team_name)
+        stored = require_variable(connection, key, crypto=self.service.crypto, team=team)
+        if not delete_variable(connection, key, team=stored["team"]):
             raise NotFoundError("variable", key)
-        self._record(connection, "delete_variable", key)
+        before = {"value": audit.MASK, "description": stored["description"]}
+        self._record(connection, "delete_variable", key, stored["team"], before=before)
 
-    def _record(self, connection: Connection, event: str, key: str) -> None:
-        audit.record(connection, actor=self.actor.username, event=event, detail={"name": key}, now=self.service.now())
+    def _record(
+        self,
+        connection: Connection,
+        event: str,
+        key: str,
+        team: str,
+        *,
+        before: Mapping[str, Any] | None = None,
+        after: Mapping[str, Any] | None = None,
+    ) -> None:
+        audit.record(
+            connection,
+            actor=self.actor.username,
+            event=event,
+            subject=key,
+            before=before,
+            after=after,
+            detail={"team": team} if team else None,
+            now=self.service.now(),
+        )
 
 
 def _text(value: Any) -> str:
@@ -155,7 +191,7 @@ def _text(value: Any) -> str:
 
 def _facts(service: Service, row: Mapping[str, Any]) -> tuple[object, ...]:
     # With a secret among them: else a hidden value could be guessed from its tag.
-    return service.settings.jwt_secret, row["key"], row["value"], row["description"]
+    return service.settings.jwt_secret, row["team"], row["key"], row["value"], row["description"]
 
 
 def _tagged(response: Response, service: Service, row: Mapping[str, Any]) -> VariableShape:
@@ -165,4 +201,10 @@ def _tagged(response: Response, service: Service, row: Mapping[str, Any]) -> Var
 
 def _shape(row: Mapping[str, Any]) -> VariableShape:
     value = audit.masked({row["key"]: row["value"]})[row["key"]]
-    return {"key": row["key"], "value": value, "description": row["description"], "is_encrypted": True}
+    return {
+        "key": row["key"],
+        "value": value,
+        "description": row["description"],
+        "is_encrypted": True,
+        "team_name": row["team"] or None,
+    }

@@ -27,6 +27,7 @@ class PoolShape(TypedDict):
     open_slots: int | None
     sensor_slots: int
     """Treadle's own: slots in which sensors wait, in mode poke."""
+    team_name: str | None
     warning: str | None
     """Treadle's own: that such sensors hold all of its slots, and which."""
 
@@ -45,6 +46,7 @@ class VariableShape(TypedDict):
     value: str
     description: str | None
     is_encrypted: bool
+    team_name: str | None
 
 
 class VariableListShape(TypedDict):
@@ -66,6 +68,7 @@ class ConnectionShape(TypedDict):
     port: int | None
     password: str | None
     extra: str | None
+    team_name: str | None
 
 
 class ConnectionListShape(TypedDict):
@@ -209,6 +212,7 @@ def pool_shape(row: Mapping[str, Any]) -> PoolShape:
         "deferred_slots": row["deferred"],
         "open_slots": row["open"],
         "sensor_slots": row["sensors"],
+        "team_name": row["team"] or None,
         "warning": row["warning"],
     }
 
@@ -225,6 +229,7 @@ def connection_shape(row: Mapping[str, Any]) -> ConnectionShape:
         "port": row["port"],
         "password": "***" if row["has_password"] else None,
         "extra": "***" if row["has_extra"] else None,
+        "team_name": row["team"] or None,
     }
 
 

@@ -8,7 +8,9 @@ from fastapi import APIRouter, Query
 
 from treadle_metadata.queries.conditions import Between
 from treadle_metadata.queries.events import EventFilter, list_events
+from treadle_webserver.authorize import ActorOf
 from treadle_webserver.parameters import Moment, Text, Texts
+from treadle_webserver.permissions import Permission
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.routes.ui.walking import WalkQuery
 from treadle_webserver.service import ServiceOf
@@ -30,7 +32,7 @@ class AuditQuery(WalkQuery):
 
 
 @router.get("")
-def get_ui_audit(query: Annotated[AuditQuery, Query()], service: ServiceOf) -> AuditRowsShape:
+def get_ui_audit(query: Annotated[AuditQuery, Query()], actor: ActorOf, service: ServiceOf) -> AuditRowsShape:
     """Return a page of audited changes, the newest first."""
     wanted = EventFilter(
         dag_id=query.dag_id,
@@ -39,6 +41,7 @@ def get_ui_audit(query: Annotated[AuditQuery, Query()], service: ServiceOf) -> A
         actor=query.actor,
         events=query.event,
         happened=Between(gte=query.since, lt=query.until),
+        of_dags_only=not actor.rights.everywhere_may(Permission.READ_WHOLE_AUDIT),
     )
     with service.database.begin() as connection:
         page = list_events(connection, wanted, query.page())
