@@ -32,6 +32,22 @@ LATELY = Between(gte=datetime(2026, 1, 15, 6, tzinfo=UTC))
 LISTS: dict[str, tuple[Callable[[Connection], Any], str]] = {
     "newest runs of a DAG": (lambda one: list_runs(one, RunFilter(dag_id="weather"), WALK), "dag_run_newest_of_dag"),
     "newest runs of all": (lambda one: list_runs(one, RunFilter(), WALK), "dag_run_newest"),
+    "runs of a DAG by logical date": (
+        lambda one: list_runs(one, RunFilter(dag_id="other"), PageRequest(order_by=("-logical_date",), cursor="")),
+        "dag_run_dag_id_logical_date_key",
+    ),
+    "runs of a DAG by name": (
+        lambda one: list_runs(one, RunFilter(dag_id="other"), PageRequest(order_by=("run_id",), cursor="")),
+        "dag_run_dag_id_run_id_key",
+    ),
+    "runs of a DAG that hold something in their conf": (
+        lambda one: list_runs(one, RunFilter(dag_id="weather", conf_contains='{"a": 1}'), WALK),
+        "dag_run_",
+    ),
+    "task instances of all in a state": (
+        lambda one: list_instances(one, InstanceFilter(states=["success"]), WALK),
+        "dag_run_newest",
+    ),
     "running runs of a DAG": (
         lambda one: list_runs(one, RunFilter(dag_id="weather", states=["running"]), PAGE),
         "dag_run_unfinished",
@@ -66,11 +82,12 @@ def history(database: Database, clock: ManualClock) -> None:
             connection,
             """
             INSERT INTO dag_run (dag_id, run_id, version_id, month, run_type, state, run_after, queued_at, ended_at,
-                                 triggered_by)
+                                 triggered_by, logical_date)
             SELECT dag_id, dag_id || n, version_id, '2026-01-01', 'manual',
                    CASE WHEN n > %(runs)s - 12 THEN 'running' WHEN n %% 20 = 0 THEN 'failed' ELSE 'success' END,
                    %(now)s - make_interval(mins => %(runs)s - n), %(now)s,
-                   CASE WHEN n <= %(runs)s - 12 THEN %(now)s::timestamptz END, 'cli'
+                   CASE WHEN n <= %(runs)s - 12 THEN %(now)s::timestamptz END, 'cli',
+                   %(now)s - make_interval(mins => %(runs)s - n)
             FROM generate_series(1, %(runs)s) AS n JOIN dag ON dag.dag_id = 'other' OR n > %(runs)s - 2000
             """,
             facts,

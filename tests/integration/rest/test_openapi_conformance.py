@@ -1,0 +1,134 @@
+"""Requests made from the OpenAPI document, good and bad ones: no answer may be other than the document says.
+
+Schemathesis makes a few requests for each operation of ``/api``, as far as the time reaches: each day begins with other
+operations, and ``OPENAPI_SECONDS=600`` goes through all of them. The ids are of things that are there, so that answers
+are mostly not 404. What only streams until something ends is left out.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from tests.integration.rest.conftest import Service
+
+from treadle_webserver.app import create_app
+
+CHECKS: Final = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+STREAMS: Final = ("/wait", "/follow")
+IDS: Final[dict[str, Any]] = {
+    "dag_id": "bakery",
+    "dag_run_id": "order",
+    "task_id": "bake",
+    "map_index": -1,
+    "try_number": 1,
+    "task_try_number": 1,
+    "version_number": 1,
+    "other_version_number": 1,
+    "xcom_key": "return_value",
+    "pool_name": "default_pool",
+    "variable_key": "oven",
+    "connection_id": "shop",
+    "backfill_id": 1,
+    "section": "treadle",
+    "option": "parallelism",
+}
+SECONDS: Final = float(os.environ.get("OPENAPI_SECONDS", "6"))
+FEW: Final = settings(
+    max_examples=2,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.fixture
+def filled(service: Service) -> Service:
+    """The service with a finished run, a variable and a connection."""
+    headers = {"Authorization": f"Bearer {service.token}"}
+    for path, body in (
+        ("dags/bakery/dagRuns", {"dag_run_id": "order", "logical_date": None}),
+        ("variables", {"key": "oven", "value": "220"}),
+        ("connections", {"connection_id": "shop", "conn_type": "http"}),
+    ):
+        requests.post(f"{service.url}/api/v2/{path}", json=body, headers=headers, timeout=10).raise_for_status()
+    service.scheduler.beats()
+    return service
+
+
+def test_every_answer_is_one_that_the_document_tells_of(filled: Service) -> None:
+    document = create_app(filled.scheduler.context.settings, filled.scheduler.database).openapi()
+    schema = schemathesis.openapi.from_dict(document)
+    operations = [one.ok() for one in schema.get_all_operations()]
+    wanted = [one for one in operations if one.path.startswith("/api/") and not one.path.endswith(STREAMS)]
+    assert len(wanted) > 100
+    faults, begun, asked = [], time.monotonic(), 0
+    with requests.Session() as session:
+        for operation in _in_turn(wanted):
+            for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+                if time.monotonic() - begun < SECONDS:
+                    faults += _faults_of(operation, mode, session, filled)
+                    asked += 1
+    assert not faults, "\n".join(faults)
+    assert asked > 5
+
+
+def _faults_of(operation: Any, mode: GenerationMode, session: requests.Session, service: Service) -> list[str]:
+    """Return what is wrong with the answers to a few requests for ``operation``."""
+    # Named for each call: else the token is made up like any other parameter.
+    headers = {"Authorization": f"Bearer {service.token}"}
+    negative = mode is GenerationMode.NEGATIVE
+    parameters = None if negative else {name: IDS[name] for name in _names(operation) if name in IDS}
+    checks = [*CHECKS, negative_data_rejection] if negative else CHECKS
+    faults: list[str] = []
+
+    @given(case=operation.as_strategy(generation_mode=mode, path_parameters=parameters or None))
+    @FEW
+    def ask(case: Any) -> None:
+        answer = case.call(base_url=service.url, session=session, headers=headers)
+        try:
+            case.validate_response(answer, checks=checks)
+        except schemathesis.errors.FailureGroup as group:
+            faults.extend(f"{operation.label} {mode}: {one} {case.query} {case.body}" for one in group.exceptions)
+
+    if not negative or _has_input(operation):
+        ask()
+    return faults
+
+
+def _in_turn(operations: list[Any]) -> list[Any]:
+    """Return the operations with another one first each day; in one that goes through all, deletions come last."""
+    start = datetime.now(UTC).toordinal() * 17 % len(operations)
+    turned = operations[start:] + operations[:start]
+    return sorted(turned, key=lambda one: one.method == "delete")
+
+
+def _names(operation: Any) -> list[str]:
+    return [one.name for one in operation.path_parameters]
+
+
+def _has_input(operation: Any) -> bool:
+    return bool(operation.query or operation.body or operation.path_parameters)
