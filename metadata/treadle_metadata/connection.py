@@ -37,6 +37,9 @@ TERMINATE: Final = "treadle_terminate"
 POOLS: Final = "treadle_pools"
 """Channel that tells DAG processors that pools were made or changed: a DAG refused for one may be fine now."""
 
+PARSE: Final = "treadle_parse"
+"""Channel that tells DAG processors to read the file that the payload names again, changed or not."""
+
 RETRIES: Final = 5
 T = TypeVar("T")
 _RETRIED = ("40001", "40P01", "26000")

@@ -74,6 +74,7 @@ TABLE: Final[dict[tuple[str, str], Permission]] = {
     ("GET", f"{_DAG}/missedTimes"): P.READ_DAGS,
     ("GET", f"{_RUN}/why"): P.READ_DAGS,
     ("GET", f"{_INSTANCE}/why"): P.READ_DAGS,
+    ("PUT", "/api/v2/parseDagFile/{file_token}"): P.EDIT_DAGS,
     ("GET", "/api/v2/dagSources/{dag_id}"): P.READ_CODE,
     ("GET", "/api/v2/dagTags"): P.READ_DAGS,
     ("GET", "/api/v2/dagStats"): P.READ_DAGS,

@@ -103,6 +103,16 @@ def no_such_dag(connection: Connection, dag_id: str) -> NotFoundError:
     return NotFoundError("DAG", dag_id, [row[0] for row in known], advice=advice)
 
 
+def is_dag_file(connection: Connection, file: str) -> bool:
+    """Tell whether a DAG is defined in ``file``, or could not be for an error."""
+    sql = """
+        SELECT EXISTS (SELECT FROM dag WHERE file = %(file)s)
+            OR EXISTS (SELECT FROM import_error WHERE file = %(file)s)
+    """
+    ((found,),) = tuples(connection, sql, {"file": file})
+    return bool(found)
+
+
 def error_of_file(connection: Connection, file: str) -> str | None:
     """Return the first line of what is wrong with a DAG file, or None."""
     found = tuples(connection, "SELECT message FROM import_error WHERE file = %(file)s", {"file": file})

@@ -227,6 +227,15 @@ class Agenda:
             if known.needs_pool:
                 known.retry_at = 0.0
 
+    def read_again(self, names: Collection[str]) -> None:
+        """Let these files be parsed at the next listing, though nothing of them has changed: somebody asked for it."""
+        for name in names:
+            self._plain.pop(name, None)
+            known = self._known.get(name)
+            if known is not None:
+                known.again = known.running
+                known.state = None
+
     def retry_failed(self) -> None:
         """Let failed files be tried at the next listing: something changed that may have mended them."""
         for known in self._known.values():

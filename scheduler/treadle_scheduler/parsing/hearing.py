@@ -1,6 +1,7 @@
-"""Hears, in a thread of its own, that pools were made or changed: files that were refused for one may be fine now.
+"""Hears, in a thread of its own, that pools were made or changed, and which files somebody wants to have read again.
 
-``on_news`` is called in that thread, also after each (new) connection, since what was said meanwhile is lost.
+``on_news`` is called in that thread with those files, also after each (new) connection, since what was said meanwhile
+is lost: files that were refused for a pool may be fine now.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 import psycopg
 
-from treadle_metadata.connection import POOLS, Database
+from treadle_metadata.connection import PARSE, POOLS, Database
 
 log = logging.getLogger(__name__)
 
@@ -22,9 +23,9 @@ RETRY_SECONDS: Final = 1.0
 
 
 class Listener:
-    """Listens on the channel ``POOLS``."""
+    """Listens on the channels ``POOLS`` and ``PARSE``."""
 
-    def __init__(self, database: Database, on_news: Callable[[], None]) -> None:
+    def __init__(self, database: Database, on_news: Callable[[frozenset[str]], None]) -> None:
         self._database = database
         self._on_news = on_news
         self._stopping = threading.Event()
@@ -48,8 +49,8 @@ class Listener:
     def _listen(self) -> None:
         while not self._stopping.is_set():
             try:
-                with self._database.listen((POOLS,)) as connection:
-                    self._tell()
+                with self._database.listen((POOLS, PARSE)) as connection:
+                    self._tell(frozenset())
                     self._hear(connection)
             except psycopg.Error as error:
                 if not self._stopping.is_set():
@@ -61,9 +62,10 @@ class Listener:
             select.select([connection.fileno(), self._read], [], [])
             if self._stopping.is_set():
                 return
-            if list(connection.notifies(timeout=0)):
-                self._tell()
+            heard = list(connection.notifies(timeout=0))
+            if heard:
+                self._tell(frozenset(one.payload for one in heard if one.channel == PARSE))
 
-    def _tell(self) -> None:
+    def _tell(self, files: frozenset[str]) -> None:
         if not self._stopping.is_set():
-            self._on_news()
+            self._on_news(files)

@@ -65,7 +65,7 @@ class Processor:
             database, clock, settings, lambda outcome: self._mailbox.post(lambda: self._stored(outcome))
         )
         self._watcher = Watcher(self._folder, lambda paths: self._mailbox.post(lambda: self._changed(paths)))
-        self._listener = Listener(database, lambda: self._mailbox.post(self._pools_changed))
+        self._listener = Listener(database, lambda files: self._mailbox.post(lambda: self._heard(files)))
         self._missing = False
         self._looks_again = False
 
@@ -106,8 +106,9 @@ class Processor:
         if relevant or not paths:
             self._list()
 
-    def _pools_changed(self) -> None:
+    def _heard(self, files: frozenset[str]) -> None:
         self._agenda.pools_changed(self._loop.now())
+        self._agenda.read_again(files)
         self._list()
 
     def _list(self) -> None:

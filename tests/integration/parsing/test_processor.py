@@ -13,6 +13,7 @@ from tests.support.parsing import Parsed, dag_text, running
 from tests.support.waiting import wait_until
 
 from treadle_metadata import resources
+from treadle_metadata.connection import PARSE, notify
 from treadle_scheduler.parsing import agenda, processor
 
 
@@ -190,6 +191,15 @@ def test_a_dag_appears_as_soon_as_its_pool_is_made(live: Parsed, make: Callable[
         make(connection)
     live.wait_for_dag("a")
     assert live.error("a.py") is None
+
+
+def test_a_file_is_read_again_when_somebody_asks_for_it(live: Parsed) -> None:
+    live.write("a.py", dag_text("a"))
+    before = live.wait_for_dag("a")["last_parsed_at"]
+    with live.database.begin() as connection:
+        notify(connection, PARSE, "a.py")
+    wait_until(lambda: live.wait_for_dag("a")["last_parsed_at"] > before)
+    assert len(live.versions("a")) == 1
 
 
 def test_a_pool_is_heard_of_after_the_database_cut_all_connections(live: Parsed) -> None:

@@ -156,6 +156,16 @@ def test_a_file_refused_for_a_pool_is_due_when_pools_change_however_long_it_take
     assert folder.look() == []
 
 
+def test_a_file_that_somebody_asks_for_is_parsed_once_more(folder: Folder) -> None:
+    folder.write("a.py")
+    folder.write("b.py")
+    assert sorted(folder.look()) == ["a.py", "b.py"]
+    assert folder.look() == []
+    folder.agenda.read_again(["a.py", "gone.py"])
+    assert folder.look() == ["a.py"]
+    assert folder.look() == []
+
+
 def test_a_pool_made_while_a_file_is_on_its_way_to_the_database_is_not_missed(folder: Folder) -> None:
     folder.write("a.py")
     folder.look()
