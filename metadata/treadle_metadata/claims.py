@@ -107,6 +107,10 @@ _WOKEN_RUNS: Final = """
 
 _NEXT_WAKEUP: Final = "SELECT due_at FROM run_wakeup ORDER BY due_at LIMIT 1"
 
+# What a scheduler decided and a crash of the server takes back is decided again, from reports that are durable, and all
+# that tells the outside of it is a later commit, which makes this one durable, too (decision 26).
+_DECIDES: Final = "SELECT set_config('synchronous_commit', 'off', true)"
+
 _OLD_RUNS: Final = """
     SELECT id, dag_id, run_id FROM dag_run
     WHERE id = ANY(%(ids)s) AND state IN ('success', 'failed') AND queued_at < %(before)s AND ended_at < %(before)s
@@ -166,7 +170,8 @@ _FREE_TRIGGERS: Final = """
 
 _ADMISSION: Final = """
     SELECT pg_try_advisory_xact_lock(%(key)s), set_config('enable_sort', 'off', true),
-           set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)
+           set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true),
+           set_config('synchronous_commit', 'off', true)
 """
 
 ADMISSION: Final[Statement] = (_ADMISSION, {"key": ADMISSION_LOCK})
@@ -248,8 +253,9 @@ def claim_running_runs(connection: Connection, ids: Sequence[int]) -> list[int]:
 
 def claim_woken_runs(connection: Connection, *, now: datetime, most: int) -> WokenRuns:
     """Lock running runs that have a due wake-up, and forget what was due of them."""
-    found, following = tuples_of_each(
+    _, found, following = tuples_of_each(
         connection,
+        (_DECIDES, {}),
         (_WOKEN_RUNS, {"now": now, "most": most, "wakeups": most * 20}),
         (_NEXT_WAKEUP, {}),
     )
@@ -305,7 +311,8 @@ def try_admission_lock(connection: Connection) -> bool:
     """Take the admission lock until the transaction ends, if no other scheduler holds it.
 
     Until then the planner keeps to the order of indexes: it knows little of rows that are in a state for milliseconds,
-    and would rather sort what it believes to be one row, and is a backlog. It does so once for each statement.
+    and would rather sort what it believes to be one row, and is a backlog. It does so once for each statement. The
+    commit does not wait for the disk: the start of what was queued does (decision 26).
     """
     return bool(tuples(connection, *ADMISSION)[0][0])
 

@@ -73,7 +73,6 @@ def record_finishes(connection: Connection, reports: Sequence[Report], *, now: d
     reports, of_callbacks = _by_kind(reports)
     accepted: set[str] = callbacks.finish(connection, of_callbacks, now=now) if of_callbacks else set()
     retries: dict[tuple[int, datetime], None] = {}
-    changed: list[tuple[int, int]] = []
     told: list[emitting.NewEvent] = []
     for month, told_of in _by_month(reports):
         batch = commits.honoured(connection, told_of, month=month)
@@ -98,11 +97,9 @@ def record_finishes(connection: Connection, reports: Sequence[Report], *, now: d
         succeeded = {str(row[0]) for row in moved if row[3] == TaskState.SUCCESS}
         of_these = [report for report in batch if report["attempt_id"] in succeeded]
         told += emitting.reported(connection, of_these, month=month)
-        changed += [(row[2], row[1]) for row in moved]
         retries |= {(row[2], row[4]): None for row in moved if row[4] is not None}
         accepted |= ids
     emitting.emit(connection, told, now=now)
-    runs.wake_for(connection, changed, now=now)
     runs.wake_to_retry(connection, list(retries))
     return accepted
 

@@ -73,6 +73,7 @@ _FORGET_XCOMS: Final = "DELETE FROM xcom WHERE month = %(month)s AND task_instan
 # Finished attempts are never rewritten: the guard is that no outcome stands yet, or that a person ended the instance
 # while it ran and its worker, which was told, says now how that went. What a report lacks, the start has noted.
 # The attempts are closed after the instances have moved, the order in which all lock them: nothing reads that part.
+# Their runs are woken as ``runs.wake_for`` does it: one row for each run, which names what has changed in it.
 _FINISH: Final = """
     WITH closed AS (
         UPDATE task_attempt AS attempt
@@ -89,41 +90,46 @@ _FINISH: Final = """
                         cpu_seconds, error, rendered, code_hash)
         WHERE attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s
           AND (attempt.outcome IS NULL OR attempt.outcome = 'withdrawn')
+    ), moved AS (
+        UPDATE task_instance AS instance
+        SET state = CASE
+                WHEN instance.state = 'restarting' THEN 'none'
+                WHEN report.outcome = 'success' THEN 'success'
+                WHEN report.outcome = 'skipped' THEN 'skipped'
+                WHEN report.outcome = 'handed_back' THEN 'scheduled'
+                WHEN report.outcome = 'suspended' THEN 'up_for_reschedule'
+                WHEN report.outcome = 'deferred' THEN 'deferred'
+                WHEN report.outcome = 'failed' AND instance.try_number <= instance.max_tries THEN 'up_for_retry'
+                ELSE 'failed'
+            END,
+            ended_at = CASE WHEN instance.state <> 'restarting' AND report.outcome NOT IN ('handed_back', 'deferred')
+                            THEN report.ended_at END,
+            try_number = instance.try_number
+                - (instance.state <> 'restarting' AND report.outcome IN ('handed_back', 'suspended'))::int,
+            attempt_id = CASE WHEN instance.state = 'restarting' OR report.outcome NOT IN ('handed_back', 'suspended')
+                              THEN instance.attempt_id END,
+            next_retry_at = CASE
+                WHEN instance.state <> 'restarting' AND report.outcome = 'suspended' THEN report.resume_at
+                WHEN instance.state <> 'restarting' AND report.outcome = 'failed'
+                     AND instance.try_number <= instance.max_tries
+                THEN report.ended_at + make_interval(secs => greatest(0, least(
+                    %(longest_delay)s, coalesce(report.retry_delay, attempt.retry_delay_seconds))))
+            END,
+            lease_until = NULL, pid = report.pid,
+            rendered_map_index = coalesce(report.rendered_map_index, instance.rendered_map_index)
+        FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[], %(outcomes)s::text[], %(ended)s::timestamptz[],
+                    %(pids)s::int[], %(retry_delays)s::float8[], %(map_labels)s::text[], %(resumes)s::timestamptz[])
+             AS report (id, attempt_id, outcome, ended_at, pid, retry_delay, rendered_map_index, resume_at)
+             JOIN task_attempt AS attempt ON attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s
+        WHERE instance.id = report.id AND instance.month = %(month)s
+          AND instance.attempt_id = report.attempt_id AND instance.state || '' IN ('queued', 'running', 'restarting')
+        RETURNING report.attempt_id, instance.id, instance.dag_run_id, instance.state, instance.next_retry_at,
+                  instance.resumes
+    ), woken AS (
+        INSERT INTO run_wakeup (dag_run_id, due_at, changed)
+        SELECT dag_run_id, %(now)s, array_agg(id) FROM moved GROUP BY dag_run_id
     )
-    UPDATE task_instance AS instance
-    SET state = CASE
-            WHEN instance.state = 'restarting' THEN 'none'
-            WHEN report.outcome = 'success' THEN 'success'
-            WHEN report.outcome = 'skipped' THEN 'skipped'
-            WHEN report.outcome = 'handed_back' THEN 'scheduled'
-            WHEN report.outcome = 'suspended' THEN 'up_for_reschedule'
-            WHEN report.outcome = 'deferred' THEN 'deferred'
-            WHEN report.outcome = 'failed' AND instance.try_number <= instance.max_tries THEN 'up_for_retry'
-            ELSE 'failed'
-        END,
-        ended_at = CASE WHEN instance.state <> 'restarting' AND report.outcome NOT IN ('handed_back', 'deferred')
-                        THEN report.ended_at END,
-        try_number = instance.try_number
-            - (instance.state <> 'restarting' AND report.outcome IN ('handed_back', 'suspended'))::int,
-        attempt_id = CASE WHEN instance.state = 'restarting' OR report.outcome NOT IN ('handed_back', 'suspended')
-                          THEN instance.attempt_id END,
-        next_retry_at = CASE
-            WHEN instance.state <> 'restarting' AND report.outcome = 'suspended' THEN report.resume_at
-            WHEN instance.state <> 'restarting' AND report.outcome = 'failed'
-                 AND instance.try_number <= instance.max_tries
-            THEN report.ended_at + make_interval(secs => greatest(0, least(
-                %(longest_delay)s, coalesce(report.retry_delay, attempt.retry_delay_seconds))))
-        END,
-        lease_until = NULL, pid = report.pid,
-        rendered_map_index = coalesce(report.rendered_map_index, instance.rendered_map_index)
-    FROM unnest(%(ids)s::bigint[], %(attempt_ids)s::uuid[], %(outcomes)s::text[], %(ended)s::timestamptz[],
-                %(pids)s::int[], %(retry_delays)s::float8[], %(map_labels)s::text[], %(resumes)s::timestamptz[])
-         AS report (id, attempt_id, outcome, ended_at, pid, retry_delay, rendered_map_index, resume_at)
-         JOIN task_attempt AS attempt ON attempt.attempt_id = report.attempt_id AND attempt.month = %(month)s
-    WHERE instance.id = report.id AND instance.month = %(month)s
-      AND instance.attempt_id = report.attempt_id AND instance.state || '' IN ('queued', 'running', 'restarting')
-    RETURNING report.attempt_id, instance.id, instance.dag_run_id, instance.state, instance.next_retry_at,
-              instance.resumes
+    SELECT attempt_id, id, dag_run_id, state, next_retry_at, resumes FROM moved
 """
 
 _PUSH: Final = """
@@ -194,12 +200,12 @@ def start(
 def finish(
     connection: Connection, reports: Sequence[Mapping[str, Any]], *, month: date, now: datetime
 ) -> Sequence[Any]:
-    """Move instances as their attempts ended, and close the attempts; those that are deferred wait from now on.
+    """Move instances as their attempts ended, close the attempts and wake the runs; what is deferred waits from now on.
 
     Returns (attempt id, instance id, run id, new state, next retry) of each instance that moved.
     """
-    parameters = _finish_parameters(sorted(reports, key=itemgetter("task_instance_id"))) | {"month": month}
-    moved = tuples(connection, _FINISH, parameters)
+    parameters = _finish_parameters(sorted(reports, key=itemgetter("task_instance_id")))
+    moved = tuples(connection, _FINISH, parameters | {"month": month, "now": now})
     waiting = {str(row[0]) for row in moved if row[3] == TaskState.DEFERRED}
     if waiting:
         deferred.begin(connection, [one for one in reports if one["attempt_id"] in waiting], month=month, now=now)
