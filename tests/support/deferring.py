@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from treadle_metadata import deferrals, trigger_events, triggerers
-from treadle_metadata.clock import ManualClock
+from treadle_metadata.clock import Clock
 from treadle_metadata.connection import Database
 from treadle_metadata.crypto import Crypto, new_key
 from treadle_metadata.statements import rows
@@ -47,7 +47,7 @@ def deferring(**changes: Any) -> Callable[[Workload], dict[str, Any]]:
 class HandTriggerer:
     """A triggerer of the test's own: it takes, fires and gives back as it is told."""
 
-    def __init__(self, database: Database, clock: ManualClock, *, capacity: int = 1000, pid: int = 1) -> None:
+    def __init__(self, database: Database, clock: Clock, *, capacity: int = 1000, pid: int = 1) -> None:
         self.database = database
         self.clock = clock
         self.capacity = capacity

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import time
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
 from treadle.triggers.base import BaseEventTrigger, TriggerEvent
+from treadle.triggers.polling import pause
 
 
 class Noting(BaseEventTrigger):
@@ -36,9 +36,9 @@ class Noting(BaseEventTrigger):
         self.note("runs")
         self.log.info("%s waits", self.name)
         if self.how == "block":
-            time.sleep(120)
+            threading.Event().wait(120)
         while not os.path.exists(os.path.join(os.path.dirname(self.notes), f"go-{self.name}")):
-            await asyncio.sleep(0.02)
+            await pause(0.02)
         yield TriggerEvent(self.name)
 
     async def on_cancel(self) -> None:

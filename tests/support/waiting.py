@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -24,3 +25,10 @@ def wait_until(condition: Callable[[], T | None], timeout: float = 10.0) -> T:
         time.sleep(interval)
         # Short waits stay exact, long ones leave the processor to whom we wait for.
         interval = min(interval * 1.2, 0.05)
+
+
+async def until(truth: Callable[[], object], seconds: float = 5) -> None:
+    """Let the event loop turn until ``truth`` holds."""
+    async with asyncio.timeout(seconds):
+        while not truth():
+            await asyncio.sleep(0)

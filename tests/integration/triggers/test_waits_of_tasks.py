@@ -13,10 +13,11 @@ from tests.support.deferring import CRYPTO, KEY, SECOND, HandTriggerer, deferral
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import TaskDocument
-from treadle_metadata import processes
+from treadle_metadata import clearing, processes
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.queries.why import why_is_task_not_running
+from treadle_metadata.selecting import Selection
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute
 
@@ -169,3 +170,93 @@ def test_what_goes_on_comes_before_new_starts_of_its_weight_and_after_those_of_m
     order = [workload["task_id"] for workload in scheduler.executor.taken]
     assert order[:3] == ["a", "heavy", "a"]
     assert sorted(order[3:]) == ["b0", "b1", "b2"]
+
+
+@pytest.mark.parametrize("outcome", ["success", "skipped"])
+def test_a_trigger_ends_its_task_without_a_worker(
+    scheduler: TestScheduler, database: Database, clock: ManualClock, outcome: str
+) -> None:
+    scheduler.executor.outcome = lambda workload: deferral() if workload["task_id"] == "a" else success(workload)
+    run = started(scheduler, TaskDocument("a", "Operator"), TaskDocument("b", "Operator", upstream=("a",)))
+    one = HandTriggerer(database, clock)
+    (trigger,) = one.beat()
+    pushed = [{"key": "return_value", "value": "7", "length": None}]
+    assert one.fire({"id": trigger["id"], "kind": "end", "outcome": outcome, "xcoms": pushed}) == {trigger["id"]}
+    scheduler.beats()
+    assert scheduler.task_states(run)["a"] == outcome
+    assert [workload["task_id"] for workload in scheduler.executor.taken].count("a") == 1
+    assert [row["value"] for row in scheduler._select("SELECT value FROM xcom WHERE key = 'return_value'")] == ["7"]
+    assert scheduler._select("SELECT * FROM deferral") == []
+    assert scheduler._select("SELECT outcome FROM task_attempt ORDER BY attempt_id")[0] == {"outcome": outcome}
+
+
+def test_a_failure_that_a_trigger_decides_respects_retries_and_callbacks(
+    scheduler: TestScheduler, database: Database, clock: ManualClock
+) -> None:
+    """Case D2: 3 attempts, the retry callback twice, the failure callback once."""
+    run = started(scheduler, TaskDocument("a", "Operator", retries=2, callbacks=("failure", "retry")))
+    one = HandTriggerer(database, clock)
+    for _ in range(3):
+        for trigger in one.beat():
+            one.fire({"id": trigger["id"], "kind": "end", "outcome": "failed", "reason": "the job is broken"})
+        clock.advance(timedelta(hours=1))
+        scheduler.beats()
+    assert scheduler.task_states(run) == {"a": "failed"}
+    attempts = scheduler._select("SELECT outcome, error FROM task_attempt ORDER BY attempt_id")
+    assert [row["outcome"] for row in attempts] == ["failed"] * 3
+    assert attempts[0]["error"]["message"] == "the job is broken"
+    called = [row["event"] for row in scheduler._select("SELECT event FROM callback ORDER BY id")]
+    assert sorted(called) == ["task_failure", "task_retry", "task_retry"]
+
+
+def test_an_end_that_needs_the_tasks_own_code_goes_to_a_worker(
+    scheduler: TestScheduler, database: Database, clock: ManualClock
+) -> None:
+    scheduler.executor.outcome = deferring(ends_in_worker=True)
+    run = started(scheduler)
+    one = HandTriggerer(database, clock)
+    (trigger,) = one.beat()
+    one.fire({"id": trigger["id"], "kind": "end", "outcome": "success", "xcoms": []})
+    scheduler.beats()
+    assert scheduler.task_states(run) == {"a": "success"}
+    assert scheduler.executor.taken[-1]["resume"]["error"] == {
+        "kind": "end",
+        "outcome": "success",
+        "reason": "",
+        "xcoms": {},
+    }
+
+
+def test_an_event_of_an_attempt_that_is_over_reaches_no_other(
+    scheduler: TestScheduler, database: Database, clock: ManualClock
+) -> None:
+    run = started(scheduler)
+    one = HandTriggerer(database, clock)
+    (trigger,) = one.beat()
+    with database.begin() as connection:
+        clearing.clear(connection, Selection(dag_id="d"), now=clock.now())
+    scheduler.beats()
+    assert scheduler.task_states(run) == {"a": "deferred"}
+    # As if the clear had not reached the trigger: what is fenced is the attempt.
+    with database.begin() as connection:
+        execute(connection, "UPDATE trigger SET cancelled_at = NULL WHERE id = %(id)s", {"id": trigger["id"]})
+    assert one.fire({"id": trigger["id"], "kind": "event", "payload": "1"}) == set()
+    scheduler.beats()
+    assert scheduler.task_states(run) == {"a": "deferred"}
+
+
+def test_what_a_dead_triggerer_ran_is_followed_by_another(
+    scheduler: TestScheduler, database: Database, clock: ManualClock
+) -> None:
+    """Case D7, v: nothing is cancelled by it."""
+    run = started(scheduler)
+    first, second = HandTriggerer(database, clock, pid=1), HandTriggerer(database, clock, pid=2)
+    assert len(first.beat()) == 1
+    assert second.beat() == []
+    clock.advance(timedelta(seconds=31))
+    assert len(second.beat()) == 1
+    assert first.fire_all() == set()
+    assert [row["cancelled_at"] for row in triggers_of(database)] == [None]
+    second.fire_all()
+    scheduler.beats()
+    assert scheduler.task_states(run) == {"a": "success"}

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import pytest
+from tests.support.waiting import until
 
 from treadle.triggers import BaseTrigger, TaskSkippedEvent, TriggerEvent
 from treadle_triggerer.runner import Runner
@@ -86,12 +87,6 @@ def run(act: Callable[[Runner, Ran], Any]) -> Ran:
 
     asyncio.run(main())
     return ran
-
-
-async def until(truth: Callable[[], object]) -> None:
-    async with asyncio.timeout(5):
-        while not truth():
-            await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize(

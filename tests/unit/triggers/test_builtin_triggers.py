@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from tests.support.waiting import until
 
 from treadle import xcom
 from treadle.triggers import (
@@ -92,8 +93,7 @@ def test_a_watched_file_is_deleted_after_its_event(tmp_path: Path) -> None:
             assert (await anext(events)).payload == {"filepath": str(path)}
             assert path.exists()
             following = asyncio.ensure_future(anext(events))
-            while path.exists():
-                await asyncio.sleep(0)
+            await until(lambda: not path.exists())
         following.cancel()
 
     asyncio.run(run())

@@ -32,7 +32,6 @@ class Say(BaseTrigger):
         return f"{__name__}.Say", {"what": self.what, "how": self.how}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        await asyncio.sleep(0)
         if self.how == "raise":
             raise RuntimeError(self.what)
         if self.how == "for ever":
