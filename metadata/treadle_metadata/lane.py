@@ -116,6 +116,9 @@ class Lane:
         if result.status in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
             return
         error = error_from_result(result, encoding=self._transformer.encoding)
+        if error.sqlstate is None:
+            # Not the server's word: it is gone, and whoever asked may ask again later.
+            raise psycopg.OperationalError(str(error)) from error
         if isinstance(error, psycopg.errors.InvalidSqlStatementName):
             # Somebody discarded what this session had prepared.
             self._names.clear()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from typing import Any
@@ -10,7 +12,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy.exc import DBAPIError, IntegrityError, ProgrammingError
 
-from treadle_metadata.connection import Database
+from treadle_metadata.connection import Database, is_passing
 from treadle_metadata.statements import execute, rows, tuples, tuples_of_each
 
 
@@ -102,6 +104,20 @@ def test_a_lost_connection_is_replaced(prepared: Database, own_database: Databas
         prepared.run(pid)
     assert error.value.connection_invalidated
     assert prepared.run(pid) != lost
+
+
+def test_a_connection_that_is_lost_as_a_statement_is_prepared_is_a_passing_fault(prepared: Database) -> None:
+    """As by kill -9 of its backend. Whoever reports says it again then: found by ``bench exactly_once``."""
+
+    def ask(connection: Any) -> None:
+        number = connection.connection.driver_connection.fileno()
+        with socket.socket(fileno=os.dup(number)) as ours:
+            ours.shutdown(socket.SHUT_RDWR)
+        tuples(connection, "SELECT 1 AS never_prepared_before")
+
+    with pytest.raises(DBAPIError) as error:
+        prepared.run(ask)
+    assert is_passing(error.value)
 
 
 def test_a_percent_sign_that_is_not_doubled_is_refused(prepared: Database) -> None:
