@@ -149,9 +149,9 @@ class HITLOperator(BaseOperator):
 
 
 class ApprovalOperator(HITLOperator):
-    """Asks for an approval. A rejection skips all tasks after this one, or fails this one with ``fail_on_reject``.
+    """Asks for an approval. A rejection skips the tasks that wait for this one, or fails it with ``fail_on_reject``.
 
-    With ``ignore_downstream_trigger_rules=False`` only those are skipped at once that wait for this task directly.
+    With ``ignore_downstream_trigger_rules=True`` all tasks after this one are skipped, whatever their trigger rules.
     """
 
     can_skip: ClassVar[bool] = True
