@@ -20,6 +20,7 @@ from treadle_cli.database import database_url, in_database, opened, place
 from treadle_cli.errors import CliError
 from treadle_cli.output import Listing, counted, output_option, say, show, show_record
 from treadle_metadata import audit, embedded_postgres, migration, retention
+from treadle_metadata.assets import forgetting
 from treadle_metadata.errors import LogStoreError
 from treadle_metadata.remote_logs.places import LogPlaces, places_of
 from treadle_metadata.statements import tuples
@@ -87,19 +88,22 @@ def clean(before: datetime, dry_run: bool, logs: bool, yes: bool, output: str | 
     """Delete the history of finished runs that were made and ended before a date.
 
     Runs go with their task instances, attempts and XComs; where all runs of a month are old, its partitions are
-    dropped, audit log included. Runs that are not finished stay. It may run while schedulers do, and be cut off: the
-    next call goes on.
+    dropped, audit log included. Events of assets go once no run is there that was made of them, but for the newest of
+    each asset. Runs that are not finished stay. It may run while schedulers do, and be cut off: the next call goes on.
     """
     instant = edge.localised(before, "UTC") or before
     if instant > edge.now():
         raise click.UsageError(f"--before {instant:%Y-%m-%d %H:%M} lies ahead: it must be a date of the past")
     with opened() as database:
         old = database.run(lambda connection: retention.plan(connection, instant))
+        events = database.run(lambda connection: forgetting.count(connection, instant))
         show(_what_goes(old), output)
         number = sum(len(one.run_ids) for one in old)
-        if dry_run or not old:
+        what = f"{counted(number, 'run')} and {counted(events, 'event')} of assets"
+        if dry_run or not (old or events):
+            say(f"{what} would go, and the events that only these runs were made of.")
             return
-        edge.confirm(f"Delete {counted(number, 'run')} for good?", yes=yes)
+        edge.confirm(f"Delete {what} for good?", yes=yes)
         places = places_of(edge.settings()) if logs else None
         gone = 0
         for one, runs in retention.clean(
@@ -107,7 +111,9 @@ def clean(before: datetime, dry_run: bool, logs: bool, yes: bool, output: str | 
         ):
             gone += runs
             say(f"{one.month:%Y-%m}: {counted(runs, 'run')} deleted{', partitions dropped' if one.whole else ''}.")
-        detail = {"before": instant.isoformat(), "runs": gone}
+        events = forgetting.forget(database, instant)
+        say(f"{counted(events, 'event')} of assets deleted.")
+        detail = {"before": instant.isoformat(), "runs": gone, "asset_events": events}
         database.run(
             lambda connection: audit.record(
                 connection, actor=edge.actor(), event="clean_history", now=edge.now(), detail=detail
