@@ -7,7 +7,7 @@ way elsewhere is refused at its start, so a message may come any number of times
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from celery import Celery
 
@@ -22,6 +22,8 @@ VISIBILITY_SECONDS: Final = 6 * 3600
 """After this time an unacknowledged message comes again; harmless, so only rarely is it worth the work."""
 
 _LONGEST_RETRY_PAUSE: Final = 5.0
+_SECONDS_TO_CONNECT: Final = 5
+_AMQP: Final = ("amqp", "amqps", "pyamqp")
 
 
 def make_app(settings: Settings) -> Celery:
@@ -51,15 +53,26 @@ def make_app(settings: Settings) -> Celery:
         worker_cancel_long_running_tasks_on_connection_loss=False,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
-        broker_transport_options={
-            "visibility_timeout": VISIBILITY_SECONDS,
-            "socket_keepalive": True,
-            "socket_connect_timeout": 5,
-            "socket_timeout": 10,
-            "health_check_interval": 10,
-            "max_retries": 1,
-            "interval_start": 0,
-            "interval_max": _LONGEST_RETRY_PAUSE,
-        },
+        broker_connection_timeout=_SECONDS_TO_CONNECT,
+        broker_transport_options=transport_options(settings.broker_url),
     )
     return app
+
+
+def transport_options(url: str) -> dict[str, Any]:
+    """Return what the client of a broker is told beside the address; it depends on the kind of broker.
+
+    RabbitMQ confirms what it has only where it is asked to: a message that is thought to be published would else be
+    lost with the connection, and be missed only a lease later.
+    """
+    retries = {"max_retries": 1, "interval_start": 0, "interval_max": _LONGEST_RETRY_PAUSE}
+    if url.partition(":")[0].lower() in _AMQP:
+        return {"confirm_publish": True, **retries}
+    return {
+        "visibility_timeout": VISIBILITY_SECONDS,
+        "socket_keepalive": True,
+        "socket_connect_timeout": _SECONDS_TO_CONNECT,
+        "socket_timeout": 10,
+        "health_check_interval": 10,
+        **retries,
+    }
