@@ -27,6 +27,7 @@ from treadle_metadata.settings import Settings
 from treadle_metadata.triggerer_tokens import TriggererTokens
 from treadle_webserver import errors, openapi
 from treadle_webserver.authorize import authorize
+from treadle_webserver.identity_provider import provider_of
 from treadle_webserver.limits import Limits
 from treadle_webserver.live.hub import Hub
 from treadle_webserver.permissions import check_table
@@ -56,6 +57,7 @@ def create_app(
         CryptoError: ``fernet_key`` is missing or malformed.
     """
     check_secrets(settings.jwt_secret)
+    login = login_settings.read(settings)
     listed = tuple(routers)
     check_table(routes_of(listed))
     app = FastAPI(
@@ -77,7 +79,8 @@ def create_app(
         attempt_tokens=AttemptTokens(settings.jwt_secret),
         trigger_calls=TriggerCalls(database, TriggererTokens(settings.jwt_secret)),
         throttle=Throttle(),
-        login=login_settings.read(settings),
+        login=login,
+        provider=provider_of(login, settings.public_url),
         sending=sending_of(settings, partial(_ended_attempts, database)),
     )
     app.state.live = Hub(database)

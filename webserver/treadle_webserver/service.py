@@ -17,6 +17,7 @@ from treadle_metadata.login_settings import LoginSettings
 from treadle_metadata.queries.log_windows import LineIndexes
 from treadle_metadata.queries.ui.structures import StructureCache
 from treadle_metadata.settings import Settings
+from treadle_webserver.identity_provider import IdentityProvider
 from treadle_webserver.scoped import ScopedDatabase
 from treadle_webserver.throttle import Throttle
 from treadle_webserver.trigger_calls import TriggerCalls
@@ -34,6 +35,8 @@ class Service:
     trigger_calls: TriggerCalls
     throttle: Throttle
     login: LoginSettings = field(default_factory=LoginSettings)
+    provider: IdentityProvider | None = None
+    """Where people log in, if not here."""
     sending: NoSending = field(default_factory=NoSending)
     """Sends the logs of worker machines on to the remote store, if there is one."""
     structures: StructureCache = field(default_factory=StructureCache)

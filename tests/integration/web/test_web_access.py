@@ -27,6 +27,8 @@ PUBLIC = {
     ("GET", "/api/v2/monitor/health"),
     ("GET", "/api/v2/version"),
     ("GET", "/{address:path}"),
+    ("GET", "/auth/oidc/callback"),
+    ("GET", "/auth/oidc/login"),
     ("POST", "/auth/login"),
     ("POST", "/auth/token"),
 }

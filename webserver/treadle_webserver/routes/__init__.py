@@ -31,6 +31,7 @@ from treadle_webserver.routes import (
     logs,
     missed_times,
     monitor,
+    oidc,
     own_access,
     pages,
     parsing,
@@ -56,6 +57,7 @@ from treadle_webserver.routes.ui import UI
 _API: Final[tuple[APIRouter, ...]] = (
     monitor.router,
     login.router,
+    oidc.router,
     own_access.router,
     accounts.router,
     roles.router,
