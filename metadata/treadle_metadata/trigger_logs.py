@@ -7,21 +7,22 @@ lines can be appended. What a trigger logs once its task has gone on, or is anot
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from datetime import date
 from typing import Final
 from uuid import UUID
 
 from sqlalchemy import Connection
 
-from treadle_metadata.attempt_logs import write_part
-from treadle_metadata.remote_logs.places import inside, size_of
+from treadle_metadata.attempt_logs import Target, receive_part, write_part
+from treadle_metadata.errors import LogStoreError
+from treadle_metadata.remote_logs.places import LogPlaces, inside
 from treadle_metadata.statements import tuples
 
 log = logging.getLogger(__name__)
 
 _PATHS: Final = """
-    SELECT trigger.id, attempt.log_path
+    SELECT trigger.id, attempt.log_path, attempt.attempt_id::text, attempt.month
     FROM trigger
     JOIN task_attempt AS attempt ON attempt.attempt_id = trigger.attempt_id AND attempt.month = trigger.month
     WHERE trigger.id = ANY(%(ids)s) AND trigger.owner = %(owner)s
@@ -32,15 +33,26 @@ _PATHS: Final = """
 """
 
 
-def append(connection: Connection, process_id: UUID, lines: Sequence[tuple[int, str]], logs_folder: Path) -> None:
-    """Append lines of JSON, each text of one trigger, to the logs of their tasks. A full disk loses lines, no event."""
+Follow = Callable[[str, str, date], None]
+"""Told of each log that is written, by its attempt's id, its path and its month, before that."""
+
+
+def append(
+    connection: Connection, process_id: UUID, lines: Sequence[tuple[int, str]], places: LogPlaces, follow: Follow
+) -> None:
+    """Append lines of JSON, each text of one trigger, to the logs of their tasks. A full disk loses lines, no event.
+
+    What only the remote store has of a log is fetched first, so that the file goes on where the log ends.
+    """
     ids = [one for one, _ in lines]
-    paths = dict(tuples(connection, _PATHS, {"ids": ids, "owner": process_id}))
+    logs = {row[0]: row[1:] for row in tuples(connection, _PATHS, {"ids": ids, "owner": process_id})}
     for trigger, text in lines:
-        if trigger not in paths:
+        if trigger not in logs:
             continue
-        path = inside(logs_folder, paths[trigger])
+        stored, attempt_id, month = logs[trigger]
+        target = Target(stored, inside(places.folder, stored), month, was_begun=True)
+        follow(attempt_id, stored, month)
         try:
-            write_part(path, size_of(path), text.encode())
-        except OSError as error:
-            log.error("no room for what triggers log: %s: %s", path, error.strerror or error)
+            write_part(target.path, receive_part(places, target, 0, b""), text.encode())
+        except (OSError, LogStoreError) as error:
+            log.error("what triggers log is lost: %s: %s", target.path, error)

@@ -6,6 +6,7 @@ running milliseconds after its task was deferred. What is reported twice counts 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from fastapi import APIRouter, Depends
 from fastapi.concurrency import run_in_threadpool
 
 from treadle_metadata import trigger_answers, trigger_events, trigger_logs, triggerers
+from treadle_metadata.remote_logs.places import places_of
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.routes.execution import speak_version
 from treadle_webserver.service import Service, ServiceOf
@@ -75,7 +77,8 @@ def record(body: Happened, service: ServiceOf) -> HappenedShape:
     if body.logs:
         with service.database.begin() as connection:
             lines = [(one.id, one.text) for one in body.logs]
-            trigger_logs.append(connection, body.process_id, lines, service.settings.path("logs_folder"))
+            follow = partial(service.sending.follow, is_whole=True)
+            trigger_logs.append(connection, body.process_id, lines, places_of(service.settings), follow)
     events = [one.model_dump() for one in body.events]
     with service.database.begin() as connection:
         counted = trigger_events.record(connection, body.process_id, events, crypto=service.crypto, now=now)
