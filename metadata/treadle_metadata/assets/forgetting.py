@@ -7,6 +7,7 @@ newest event of an asset stays, since it tells when the asset was last updated. 
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Final, LiteralString
 
 from sqlalchemy import Connection
@@ -50,8 +51,7 @@ def forget(database: Database, before: datetime) -> int:
     after, gone = 0, 0
     while True:
         parameters = {"after": after, "before": before, "batch": BATCH}
-        (found,) = database.run(lambda connection, given=parameters: tuples(connection, _FORGET, given))
-        newest, number = found
+        ((newest, number),) = database.run(partial(tuples, sql=_FORGET, parameters=parameters))
         if newest is None:
             return gone
         after, gone = newest, gone + number
