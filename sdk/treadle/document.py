@@ -189,6 +189,9 @@ class TaskDocument:
     """Which ends of an attempt the task has callbacks for, sorted: ``failure``, ``retry``, ``skipped``, ``success``."""
     marks: MarkerDocument | None = None
     """Of an ``ExternalTaskMarker``: the task that waits for it."""
+    start_trigger: Json = None
+    """Of a task that is deferred before any worker starts it: what it waits for (``treadle_worker.protocol.Deferral``).
+    """
     line: int | None = field(default=None, compare=False)
     """Line of the task's definition in its file; not part of the digest."""
 

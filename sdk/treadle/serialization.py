@@ -7,6 +7,7 @@ in the file itself (cases B11, G3). Both functions are pure.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -121,10 +122,20 @@ def task_document(task: BaseOperator, upstream: Iterable[str]) -> TaskDocument:
         on_failure_fail_dagrun=task.on_failure_fail_dagrun,
         callbacks=tuple(one for one in _ENDS if getattr(task, f"on_{one}_callback")),
         marks=task.marker() if hasattr(task, "marker") else None,
+        start_trigger=_start_trigger(task, kind),
         line=task.line or None,
         **_retry_fields(task),
         **_queue_fields(task),
     )
+
+
+def _start_trigger(task: BaseOperator, kind: type[BaseOperator]) -> Any:
+    source = kind if isinstance(task, MappedOperator) else task
+    if not source.start_from_trigger:
+        return None
+    # Loaded on need: few tasks start from a trigger.
+    deferring: Any = importlib.import_module("treadle.runtime.deferring")
+    return deferring.start_of(task, kind, source.start_trigger_args)
 
 
 def _group_document(group: TaskGroup) -> GroupDocument:

@@ -29,6 +29,7 @@ from treadle_metadata.transitions.instances import Picked
 from treadle_scheduler.context import HELD_ELSEWHERE, Context, Done
 from treadle_scheduler.expansion import Items
 from treadle_scheduler.retries import retry_delay
+from treadle_scheduler.triggered_starts import starting_from_triggers
 from treadle_scheduler.workloads import log_path, workload
 
 log = logging.getLogger(__name__)
@@ -163,12 +164,13 @@ def _queue(
     picked = [_pick(row, graphs[row["version_id"]]) for row in batch]
     lease_until = now + timedelta(seconds=context.settings.lease_seconds)
     moved = instances.queue(connection, picked, month=month, now=now, lease_until=lease_until)
+    triggered = starting_from_triggers(connection, context, batch, picked, graphs, month=month, now=now, moved=moved)
     items = Items(connection, month)
     resumes = resumes_of(connection, [row["id"] for row in batch if row["resumes"]], context.crypto)
     sources = older_sources(connection, {row["version_id"] for row in batch if row["is_older_version"]})
     handed = []
     for row, one in zip(batch, picked, strict=True):
-        if one.id in moved:
+        if one.id in moved - triggered:
             graph = graphs[row["version_id"]]
             task = graph.nodes[graph.index[row["task_id"]]].task
             indexes = items.of(row["dag_run_id"], graph, task, row["map_index"])

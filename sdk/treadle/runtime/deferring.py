@@ -12,12 +12,13 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from treadle import xcom
-from treadle.errors import SkipTask
+from treadle.errors import DagError, SkipTask, XComTypeError
 from treadle.runtime.task_instance import moment
 from treadle.triggers.deferral import END, FAIL, TaskDeferralError, TaskDeferred
 
 if TYPE_CHECKING:
     from treadle.operators.base import BaseOperator
+    from treadle.triggers.deferral import StartTriggerArgs
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,34 @@ def report_of(deferred: TaskDeferred, task: BaseOperator) -> dict[str, Any]:
         "next_kwargs": xcom.dumps(deferred.kwargs, key="kwargs of defer()")[0],
         "timeout_seconds": None if deferred.timeout is None else deferred.timeout.total_seconds(),
         "execution_timeout_seconds": None if limit is None else limit.total_seconds(),
+        "ends_in_worker": ends_in_worker(task),
+    }
+
+
+def start_of(task: BaseOperator, kind: type[BaseOperator], args: StartTriggerArgs | None) -> dict[str, Any]:
+    """Return the wait with which a task starts, as its document has it.
+
+    Raises:
+        DagError: there are no arguments, the operator has no such method, or a value cannot be carried.
+    """
+    if args is None:
+        raise DagError(f"{task!r} has start_from_trigger, but no start_trigger_args", site=task.site)
+    if not callable(getattr(kind, args.next_method, None)):
+        fact = f"{task!r}: start_trigger_args name next_method={args.next_method!r}, which {task.task_type} has not"
+        raise DagError(fact, site=task.site)
+    try:
+        kwargs = xcom.dumps(dict(args.trigger_kwargs), key="trigger_kwargs")[0]
+        next_kwargs = xcom.dumps(dict(args.next_kwargs), key="next_kwargs")[0]
+    except XComTypeError as error:
+        raise DagError(f"{task!r}: {error}", site=task.site) from None
+    return {
+        "classpath": args.trigger_cls,
+        "kwargs": kwargs,
+        "weight": 1,
+        "next_method": args.next_method,
+        "next_kwargs": next_kwargs,
+        "timeout_seconds": None if args.timeout is None else args.timeout.total_seconds(),
+        "execution_timeout_seconds": None if task.execution_timeout is None else task.execution_timeout.total_seconds(),
         "ends_in_worker": ends_in_worker(task),
     }
 

@@ -206,19 +206,7 @@ class RunInMemory:
             "expand_index": indexes,
         }
         started = time.monotonic()
-        ended = attempt_here(self.dag, task.task_id, workload, self.supervisor, self.limits)
-        if ended.deferral is not None:
-            # Loaded on need: few tasks wait, and asyncio is slow to load.
-            wait_here = importlib.import_module("treadle.runtime.waiting_here").wait_here
-            ended = wait_here(
-                ended,
-                lambda resume: attempt_here(
-                    self.dag, task.task_id, workload | {"resume": resume}, self.supervisor, self.limits
-                ),
-            )
-        while ended.resume is not None:
-            time.sleep(max(0.0, (datetime.fromisoformat(ended.resume["at"]) - datetime.now(UTC)).total_seconds()))
-            ended = attempt_here(self.dag, task.task_id, workload, self.supervisor, self.limits)
+        ended = self._ended(task, workload)
         self.supervisor.keep(task.task_id, map_index, ended.xcoms)
         events = self._emitted(ended, task.task_id, map_index)
         return TaskResult(
@@ -234,6 +222,26 @@ class RunInMemory:
             rendered_map_index=ended.rendered_map_index,
             asset_events=events,
         )
+
+    def _ended(self, task: BaseOperator, workload: dict[str, Any]) -> AttemptResult:
+        """Run an attempt to its end, through all that it waits for."""
+
+        def attempt(**more: Any) -> AttemptResult:
+            return attempt_here(self.dag, task.task_id, workload | more, self.supervisor, self.limits)
+
+        kind = getattr(task, "operator_class", type(task))
+        source = kind if task.is_mapped else task
+        if source.start_from_trigger:
+            start_of = importlib.import_module("treadle.runtime.deferring").start_of
+            ended = AttemptResult("deferred", deferral=start_of(task, kind, source.start_trigger_args))
+        else:
+            ended = attempt()
+        if ended.deferral is None:
+            return ended
+        # Loaded on need: few tasks wait, and asyncio is slow to load.
+        wait_here = importlib.import_module("treadle.runtime.waiting_here").wait_here
+        over: AttemptResult = wait_here(ended, lambda resume: attempt(resume=resume))
+        return over
 
     def _emitted(self, ended: AttemptResult, task_id: str, map_index: int) -> tuple[AssetEvent, ...]:
         """Keep the asset events of a success for the tasks after it, and return them."""

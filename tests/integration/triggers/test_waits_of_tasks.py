@@ -260,3 +260,21 @@ def test_what_a_dead_triggerer_ran_is_followed_by_another(
     second.fire_all()
     scheduler.beats()
     assert scheduler.task_states(run) == {"a": "success"}
+
+
+def test_a_task_that_starts_from_a_trigger_needs_no_worker_before_its_event(
+    scheduler: TestScheduler, database: Database, clock: ManualClock
+) -> None:
+    start = {"classpath": "somewhere.Trigger", "kwargs": '{"x":1}', "next_method": "go_on", "next_kwargs": "{}"}
+    scheduler.executor.outcome = success
+    run = started(scheduler, TaskDocument("a", "Operator", start_trigger=start))
+    assert scheduler.task_states(run) == {"a": "deferred"}
+    assert scheduler.executor.taken == []
+    one = HandTriggerer(database, clock)
+    (trigger,) = one.beat()
+    assert trigger["kwargs"] == '{"x":1}'
+    one.fire_all("here")
+    scheduler.beats()
+    assert scheduler.task_states(run) == {"a": "success"}
+    (workload,) = scheduler.executor.taken
+    assert (workload["try_number"], workload["resume"]["event"]) == (1, '"here"')

@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from treadle import DAG, BaseOperator
+from treadle.errors import DagError
 from treadle.runtime.dag_test_result import TaskResult
+from treadle.serialization import document_of
 from treadle.triggers import (
     BaseTrigger,
     DateTimeTrigger,
+    StartTriggerArgs,
     TaskFailedEvent,
     TaskSuccessEvent,
     TimeDeltaTrigger,
@@ -115,3 +118,48 @@ def test_what_cannot_be_carried_fails_the_task_with_its_place() -> None:
     assert ended.state == "failed"
     assert "arguments of" in ended.message
     assert "$" in ended.message
+
+
+class Begins(BaseOperator):
+    """Starts from a trigger."""
+
+    start_from_trigger = True
+    start_trigger_args = StartTriggerArgs(
+        trigger_cls="treadle.triggers.temporal.DateTimeTrigger",
+        trigger_kwargs={"moment": datetime(2025, 1, 1, tzinfo=UTC)},
+        next_method="go_on",
+        timeout=timedelta(minutes=1),
+    )
+
+    def go_on(self, context: Any, event: Any) -> Any:
+        return [context["ti"].task_id, event]
+
+
+def test_the_document_says_how_a_task_starts_from_its_trigger() -> None:
+    with DAG("waiting") as dag:
+        Begins(task_id="begin")
+    start = document_of(dag).tasks[0].start_trigger
+    assert start["classpath"] == "treadle.triggers.temporal.DateTimeTrigger"
+    assert (start["next_method"], start["timeout_seconds"]) == ("go_on", 60.0)
+    assert "2025-01-01" in start["kwargs"]
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (None, "no start_trigger_args"),
+        (StartTriggerArgs("x.Y", next_method="nothing"), "next_method='nothing'"),
+        (StartTriggerArgs("x.Y", next_method="go_on", trigger_kwargs={"x": object()}), "trigger_kwargs"),
+    ],
+)
+def test_a_task_that_cannot_start_from_its_trigger_is_an_error_of_the_file(args: Any, told: str) -> None:
+    with DAG("waiting") as dag:
+        Begins(task_id="begin").start_trigger_args = args
+    with pytest.raises(DagError, match=told):
+        document_of(dag)
+
+
+def test_a_task_under_test_starts_from_its_trigger_too() -> None:
+    with DAG("waiting") as dag:
+        Begins(task_id="begin")
+    assert dag.test().tasks[0].xcoms["return_value"] == ["begin", datetime(2025, 1, 1, tzinfo=UTC)]
