@@ -84,15 +84,19 @@ def create_app(
         sending=sending_of(settings, partial(_ended_attempts, database)),
     )
     app.state.live = Hub(database)
-    served = {id(router) for name in apps for router in APPS[name]}
-    left_out = {id(router) for routers in APPS.values() for router in routers} - served
-    for router in listed:
-        if id(router) not in left_out:
-            app.include_router(router)
+    for router in _served(listed, apps):
+        app.include_router(router)
     errors.install(app)
     openapi.complete(app)
     app.add_middleware(Limits)
     return app
+
+
+def _served(routers: Iterable[APIRouter], apps: Collection[str]) -> Iterator[APIRouter]:
+    """Yield those of ``routers`` that belong to ``apps``, or to none."""
+    served = {id(router) for name in apps for router in APPS[name]}
+    left_out = {id(router) for routers in APPS.values() for router in routers} - served
+    return (router for router in routers if id(router) not in left_out)
 
 
 @asynccontextmanager
