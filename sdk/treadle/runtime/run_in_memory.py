@@ -236,12 +236,14 @@ class RunInMemory:
             ended = AttemptResult("deferred", deferral=start_of(task, kind, source.start_trigger_args))
         else:
             ended = attempt()
-        if ended.deferral is None:
-            return ended
-        # Loaded on need: few tasks wait, and asyncio is slow to load.
-        wait_here = importlib.import_module("treadle.runtime.waiting_here").wait_here
-        over: AttemptResult = wait_here(ended, lambda resume: attempt(resume=resume))
-        return over
+        if ended.deferral is not None:
+            # Loaded on need: few tasks wait, and asyncio is slow to load.
+            wait_here = importlib.import_module("treadle.runtime.waiting_here").wait_here
+            ended = wait_here(ended, lambda resume: attempt(resume=resume))
+        while ended.resume is not None:
+            time.sleep(max(0.0, (datetime.fromisoformat(ended.resume["at"]) - datetime.now(UTC)).total_seconds()))
+            ended = attempt()
+        return ended
 
     def _emitted(self, ended: AttemptResult, task_id: str, map_index: int) -> tuple[AssetEvent, ...]:
         """Keep the asset events of a success for the tasks after it, and return them."""
