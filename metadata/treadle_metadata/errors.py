@@ -58,7 +58,9 @@ class InvalidOrderError(InvalidRequestError):
     """A list cannot be put in this order: the name is unknown, or no index would carry it."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"cannot order by {shown(name)}; expected one of {', '.join(sorted(known))}")
+        self.name = name
+        self.expected = f"one of {', '.join(sorted(known))}"
+        super().__init__(f"cannot order by {shown(name)}; expected {self.expected}")
 
 
 class ForbiddenError(MetadataError):

@@ -65,6 +65,8 @@ async def _metadata_error(_: Request, error: Exception) -> JSONResponse:
         _LOG.error("request failed: %s", error)
     if isinstance(error, NotFoundError):
         return problem(status, str(error), what=error.what, which=str(error.name)[:_SHOWN])
+    if isinstance(error, InvalidOrderError):
+        return problem(status, str(error), what="order_by", which=error.name[:_SHOWN], expected=error.expected)
     return problem(status, str(error))
 
 

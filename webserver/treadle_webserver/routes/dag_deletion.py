@@ -21,7 +21,7 @@ from treadle_metadata.errors import MetadataError
 from treadle_webserver.authorize import ActorOf
 from treadle_webserver.parameters import DagId
 from treadle_webserver.retrying import RetriedRoute
-from treadle_webserver.routes.waiting import NDJSON
+from treadle_webserver.routes.waiting import NDJSON, UNBUFFERED
 from treadle_webserver.service import ServiceOf
 
 router = APIRouter(prefix="/api/v2", tags=["DAG"], route_class=RetriedRoute)
@@ -57,7 +57,7 @@ def delete_dag(dag_id: DagId, actor: ActorOf, service: ServiceOf) -> Response | 
         if number <= AT_ONCE:
             deletion.delete_dag(connection, dag_id)
             return {"dag_id": dag_id, "deleted_runs": number}
-    return StreamingResponse(_parts(database, dag_id, number), 202, media_type=NDJSON)
+    return StreamingResponse(_parts(database, dag_id, number), 202, UNBUFFERED, NDJSON)
 
 
 def _parts(database: Database, dag_id: str, number: int) -> Iterator[str]:

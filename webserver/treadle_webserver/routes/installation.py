@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
 from importlib.metadata import Distribution, distributions
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 
 from treadle_metadata.errors import NotFoundError
 from treadle_metadata.queries import jobs as queries
@@ -104,6 +104,13 @@ def get_config_value(section: Word, option: Word, service: ServiceOf) -> ConfigS
     if option not in options:
         raise NotFoundError("setting", option, options)
     return {"sections": [{"name": SECTION, "options": [options[option]]}]}
+
+
+@router.get("/openapi.json")
+def get_openapi(request: Request) -> dict[str, Any]:
+    """Return the OpenAPI document of this web server, for those who make clients from it."""
+    document: dict[str, Any] = request.app.openapi()
+    return document
 
 
 @router.get("/providers")

@@ -31,6 +31,8 @@ from treadle_webserver.service import Service, ServiceOf
 router = APIRouter(prefix="/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}", tags=["DagRun"], route_class=RetriedRoute)
 
 NDJSON: Final = "application/x-ndjson"
+UNBUFFERED: Final = {"X-Accel-Buffering": "no"}
+"""Tells proxies to hand each line on as it comes."""
 FIRST_LOOK: Final = 0.02
 """Seconds; every look waits twice as long as the one before, up to the interval, so a short run is seen to end soon."""
 
@@ -78,7 +80,8 @@ def streamed(
     service: Service, dag_id: str, run_id: str, first: dict[str, Any], interval: float, result: Sequence[str]
 ) -> StreamingResponse:
     """Answer with the line ``first``, then one whenever the state changes or ``interval`` has passed, until the end."""
-    return StreamingResponse(_lines(service, dag_id, run_id, first, interval, result), media_type=NDJSON)
+    lines = _lines(service, dag_id, run_id, first, interval, result)
+    return StreamingResponse(lines, media_type=NDJSON, headers=UNBUFFERED)
 
 
 async def _lines(
