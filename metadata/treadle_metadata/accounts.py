@@ -209,21 +209,23 @@ def delete_account(connection: Connection, username: str) -> None:
         ConflictError: nobody could manage accounts any more.
     """
     require_account(connection, username)
+    was_managed = _is_managed(connection)
     execute(connection, "DELETE FROM account WHERE username = %(username)s", {"username": username})
-    keep_a_manager(connection)
+    _keep_managed(connection, was_managed)
 
 
-def keep_a_manager(connection: Connection) -> None:
-    """Look whether anybody may still manage accounts.
-
-    Raises:
-        ConflictError: nobody may; whatever the transaction has changed must not be.
-    """
+def _is_managed(connection: Connection) -> bool:
+    """Tell whether anybody may manage accounts."""
     sql = """
         SELECT FROM account LEFT JOIN role ON role.name = account.role
         WHERE account.is_active AND (account.role = %(admin)s OR %(needed)s = ANY(role.permissions)) LIMIT 1
     """
-    if not tuples(connection, sql, {"admin": Role.ADMIN.value, "needed": Permission.MANAGE_ACCOUNTS.value}):
+    needed = {"admin": Role.ADMIN.value, "needed": Permission.MANAGE_ACCOUNTS.value}
+    return bool(tuples(connection, sql, needed))
+
+
+def _keep_managed(connection: Connection, was_managed: bool) -> None:
+    if was_managed and not _is_managed(connection):
         raise ConflictError(
             "nobody could manage accounts any more: this is the last active account that may; give another one the "
             "role Admin first"
@@ -231,7 +233,8 @@ def keep_a_manager(connection: Connection) -> None:
 
 
 def _change(connection: Connection, username: str, values: dict[str, Any]) -> None:
-    before = require_account(connection, username)
+    require_account(connection, username)
+    was_managed = _is_managed(connection)
     sql = """
         UPDATE account SET password_hash = coalesce(%(password_hash)s, password_hash),
                role = coalesce(%(role)s, role), is_active = coalesce(%(is_active)s, is_active)
@@ -240,8 +243,7 @@ def _change(connection: Connection, username: str, values: dict[str, Any]) -> No
     given = {"password_hash": None, "role": None, "is_active": None} | values
     execute(connection, sql, given | {"username": username})
     end_sessions(connection, username)
-    if before.is_active and "password_hash" not in values:
-        keep_a_manager(connection)
+    _keep_managed(connection, was_managed)
 
 
 def _hash(password: str) -> str:

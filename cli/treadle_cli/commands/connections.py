@@ -15,6 +15,7 @@ from treadle_cli.database import every, in_database
 from treadle_cli.errors import CliError
 from treadle_cli.files import read_mapping, write_mapping
 from treadle_cli.output import Listing, counted, output_option, say, show, show_record
+from treadle_cli.owners import require_owner, team_option
 from treadle_metadata import audit
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.errors import NotFoundError
@@ -83,7 +84,10 @@ def get(conn_id: str, output: str | None) -> None:
 @click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
 @click.option("--extra", help="Further fields as a JSON object.")
 @click.option("--description", help="What it is for.")
-def set_(conn_id: str, uri: str | None, as_json: str | None, password_stdin: bool, **fields: Any) -> None:
+@team_option
+def set_(
+    conn_id: str, uri: str | None, as_json: str | None, password_stdin: bool, team_name: str, **fields: Any
+) -> None:
     """Create the connection CONN_ID, or change the fields that are given and keep the others.
 
     --uri and --json replace all fields.
@@ -96,8 +100,10 @@ def set_(conn_id: str, uri: str | None, as_json: str | None, password_stdin: boo
         raise click.UsageError("nothing to set: give --uri, --json or a field such as --host")
 
     def act(connection: Connection) -> None:
-        _write(connection, conn_id, whole, given)
-        detail = {"conn_id": conn_id, "fields": sorted({*given, *(whole or {})})}
+        require_owner(connection, team_name)
+        _write(connection, conn_id, whole, given, team_name)
+        team = {"team": team_name} if team_name else {}
+        detail = {"conn_id": conn_id, "fields": sorted({*given, *(whole or {})})} | team
         audit.record(connection, actor=edge.actor(), event="set_connection", now=edge.now(), detail=detail)
 
     in_database(act)
@@ -106,12 +112,13 @@ def set_(conn_id: str, uri: str | None, as_json: str | None, password_stdin: boo
 
 @connections.command(examples=("treadle connections delete warehouse",))
 @click.argument("conn_id")
-def delete(conn_id: str) -> None:
+@team_option
+def delete(conn_id: str, team_name: str) -> None:
     """Delete the connection CONN_ID."""
 
     def act(connection: Connection) -> None:
-        resources.delete_connection(connection, conn_id)
-        detail = {"conn_id": conn_id}
+        resources.delete_connection(connection, conn_id, team=team_name)
+        detail = {"conn_id": conn_id} | ({"team": team_name} if team_name else {})
         audit.record(connection, actor=edge.actor(), event="delete_connection", now=edge.now(), detail=detail)
 
     in_database(act)
@@ -178,11 +185,13 @@ def _whole(uri: str | None, as_json: str | None) -> dict[str, Any] | None:
     return content
 
 
-def _write(connection: Connection, conn_id: str, whole: dict[str, Any] | None, given: dict[str, Any]) -> None:
+def _write(
+    connection: Connection, conn_id: str, whole: dict[str, Any] | None, given: dict[str, Any], team: str
+) -> None:
     if whole is not None:
-        resources.set_connection(connection, conn_id, whole | given, crypto=_crypto())
+        resources.set_connection(connection, conn_id, whole | given, crypto=_crypto(), team=team)
         return
     try:
-        resources.update_connection(connection, conn_id, given, crypto=_crypto())
+        resources.update_connection(connection, conn_id, given, crypto=_crypto(), team=team)
     except NotFoundError:
-        resources.create_connection(connection, conn_id, given, crypto=_crypto())
+        resources.create_connection(connection, conn_id, given, crypto=_crypto(), team=team)

@@ -12,6 +12,7 @@ from treadle_cli.clicks import Group
 from treadle_cli.database import every, in_database
 from treadle_cli.files import read_mapping, write_mapping
 from treadle_cli.output import Listing, counted, output_option, say, show, show_record
+from treadle_cli.owners import require_owner, team_option
 from treadle_metadata import audit
 from treadle_metadata.queries import pools as questions
 from treadle_metadata.resources import pools as resources
@@ -53,7 +54,10 @@ def get(name: str, output: str | None) -> None:
 @click.argument("description", default="")
 @click.option("--no-limit", is_flag=True, help="Instead of SLOTS: any number of tasks.")
 @click.option("--include-deferred", is_flag=True, help="A deferred task keeps its slots.")
-def set_(name: str, slots: int | None, description: str, no_limit: bool, include_deferred: bool) -> None:
+@team_option
+def set_(
+    name: str, slots: int | None, description: str, no_limit: bool, include_deferred: bool, team_name: str
+) -> None:
     """Create the pool NAME with SLOTS slots, or change it; -1 slots are no limit."""
     if slots == resources.UNLIMITED:
         slots, no_limit = None, True
@@ -62,8 +66,10 @@ def set_(name: str, slots: int | None, description: str, no_limit: bool, include
     number = resources.UNLIMITED if slots is None else slots
 
     def act(connection: Connection) -> None:
-        resources.set_pool(connection, name, number, description, include_deferred=include_deferred)
-        detail = {"pool": name, "slots": number}
+        require_owner(connection, team_name)
+        team = team_name or None
+        resources.set_pool(connection, name, number, description, include_deferred=include_deferred, team=team)
+        detail = {"pool": name, "slots": number} | ({"team": team_name} if team_name else {})
         audit.record(connection, actor=edge.actor(), event="set_pool", now=edge.now(), detail=detail)
 
     in_database(act)

@@ -20,7 +20,7 @@ _password = click.option("--password-stdin", is_flag=True, help="Read the passwo
 
 @click.group(cls=Group, examples=("treadle users create ada --role User", "treadle users list"))
 def users() -> None:
-    """Accounts that may log in. Roles: Viewer < User < Op < Admin, each including the one before it."""
+    """Accounts that may log in. Roles: Member < Viewer < User < Op < Admin, or of your own (treadle roles)."""
 
 
 @users.command(
@@ -28,10 +28,7 @@ def users() -> None:
 )
 @click.argument("username")
 @click.option(
-    "--role",
-    type=click.Choice([role.value for role in accounts.Role], case_sensitive=False),
-    default=accounts.Role.VIEWER.value,
-    show_default=True,
+    "--role", default=accounts.Role.VIEWER.value, show_default=True, help="What it may do everywhere; Member: nothing."
 )
 @_password
 def create(username: str, role: str, password_stdin: bool) -> None:
@@ -40,7 +37,7 @@ def create(username: str, role: str, password_stdin: bool) -> None:
 
     def act(connection: Connection) -> None:
         accounts.create_account(connection, username, password, role, now=edge.now())
-        _record(connection, "create_user", {"username": username, "role": role})
+        _record(connection, "create_user", username, None)
 
     in_database(act)
     say(f"Account {username} is created, with role {role}.")
@@ -51,7 +48,8 @@ def create(username: str, role: str, password_stdin: bool) -> None:
 def list_(output: str | None) -> None:
     """List the accounts."""
     rows = [asdict(account) for account in in_database(accounts.list_accounts)]
-    show(Listing(("username", "role", "is_active"), rows, titles={"username": "user", "is_active": "active"}), output)
+    titles = {"username": "user", "is_active": "active", "last_login_at": "last login"}
+    show(Listing(("username", "role", "is_active", "last_login_at"), rows, titles=titles), output)
 
 
 @users.command("reset-password", examples=("treadle users reset-password admin",))
@@ -63,7 +61,7 @@ def reset_password(username: str, password_stdin: bool) -> None:
 
     def act(connection: Connection) -> None:
         accounts.change_password(connection, username, password)
-        _record(connection, "reset_password", {"username": username})
+        audit.record(connection, actor=edge.actor(), event="reset_password", subject=username, now=edge.now())
 
     in_database(act)
     say(f"Account {username} has another password.")
@@ -71,13 +69,14 @@ def reset_password(username: str, password_stdin: bool) -> None:
 
 @users.command("set-role", examples=("treadle users set-role ada Op",))
 @click.argument("username")
-@click.argument("role", type=click.Choice([role.value for role in accounts.Role], case_sensitive=False))
+@click.argument("role")
 def set_role(username: str, role: str) -> None:
     """Give the account USERNAME another ROLE; its logins end."""
 
     def act(connection: Connection) -> None:
+        before = accounts.require_account(connection, username)
         accounts.change_role(connection, username, role)
-        _record(connection, "change_role", {"username": username, "role": role})
+        _record(connection, "change_role", username, before)
 
     in_database(act)
     say(f"Account {username} has role {role}.")
@@ -105,8 +104,9 @@ def delete(username: str, yes: bool) -> None:
     edge.confirm(f"Delete account {username}?", yes=yes)
 
     def act(connection: Connection) -> None:
+        before = accounts.require_account(connection, username)
         accounts.delete_account(connection, username)
-        _record(connection, "delete_user", {"username": username})
+        _record(connection, "delete_user", username, before)
 
     in_database(act)
     say(f"Account {username} is deleted.")
@@ -114,8 +114,9 @@ def delete(username: str, yes: bool) -> None:
 
 def _set_active(username: str, *, active: bool) -> None:
     def act(connection: Connection) -> None:
+        before = accounts.require_account(connection, username)
         accounts.set_active(connection, username, active)
-        _record(connection, "activate_user" if active else "deactivate_user", {"username": username})
+        _record(connection, "activate_user" if active else "deactivate_user", username, before)
 
     in_database(act)
     say(f"Account {username} {'may log in again' if active else 'may not log in'}.")
@@ -129,5 +130,19 @@ def _read_password(from_stdin: bool) -> str:
     return str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
 
 
-def _record(connection: Connection, event: str, detail: dict[str, Any]) -> None:
-    audit.record(connection, actor=edge.actor(), event=event, now=edge.now(), detail=detail)
+def _record(connection: Connection, event: str, username: str, before: accounts.Account | None) -> None:
+    """Record what an account was, and what it is now."""
+    after = accounts.find_account(connection, username)
+    audit.record(
+        connection,
+        actor=edge.actor(),
+        event=event,
+        subject=username,
+        before=_facts(before),
+        after=_facts(after),
+        now=edge.now(),
+    )
+
+
+def _facts(one: accounts.Account | None) -> dict[str, Any] | None:
+    return None if one is None else {"role": one.role, "is_active": one.is_active}

@@ -15,6 +15,7 @@ from treadle_cli.database import every, in_database
 from treadle_cli.errors import CliError
 from treadle_cli.files import STANDARD, read_mapping, write_mapping
 from treadle_cli.output import Listing, counted, output_option, say, show
+from treadle_cli.owners import require_owner, team_option
 from treadle_metadata import audit
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.errors import NotFoundError
@@ -70,15 +71,18 @@ def get(key: str, as_json: bool, default: str | None) -> None:
 @click.argument("value")
 @click.option("--description", help="What it is for; kept as it was if not given.")
 @click.option("-j", "--json", "as_json", is_flag=True, help="Refuse a VALUE that is not JSON.")
-def set_(key: str, value: str, description: str | None, as_json: bool) -> None:
+@team_option
+def set_(key: str, value: str, description: str | None, as_json: bool, team_name: str) -> None:
     """Create the variable KEY with VALUE (-: read from standard input), or change it."""
     text = sys.stdin.read().rstrip("\n") if value == STANDARD else value
     if as_json:
         _parsed(key, text)
 
     def act(connection: Connection) -> None:
-        resources.set_variable(connection, key, text, description, crypto=_crypto())
-        audit.record(connection, actor=edge.actor(), event="set_variable", now=edge.now(), detail={"key": key})
+        require_owner(connection, team_name)
+        resources.set_variable(connection, key, text, description, crypto=_crypto(), team=team_name)
+        detail = {"key": key} | ({"team": team_name} if team_name else {})
+        audit.record(connection, actor=edge.actor(), event="set_variable", now=edge.now(), detail=detail)
 
     in_database(act)
     say(f"Variable {key} is set.")
@@ -86,13 +90,15 @@ def set_(key: str, value: str, description: str | None, as_json: bool) -> None:
 
 @variables.command(examples=("treadle variables delete threshold",))
 @click.argument("key")
-def delete(key: str) -> None:
+@team_option
+def delete(key: str, team_name: str) -> None:
     """Delete the variable KEY."""
 
     def act(connection: Connection) -> None:
-        resources.require_variable(connection, key, crypto=_crypto())
-        resources.delete_variable(connection, key)
-        audit.record(connection, actor=edge.actor(), event="delete_variable", now=edge.now(), detail={"key": key})
+        resources.require_variable(connection, key, crypto=_crypto(), team=team_name)
+        resources.delete_variable(connection, key, team=team_name)
+        detail = {"key": key} | ({"team": team_name} if team_name else {})
+        audit.record(connection, actor=edge.actor(), event="delete_variable", now=edge.now(), detail=detail)
 
     in_database(act)
     say(f"Variable {key} is deleted.")
@@ -133,7 +139,7 @@ def _crypto() -> Crypto:
 
 
 def _row(row: dict[str, Any], crypto: Crypto | None) -> dict[str, Any]:
-    shown = {"key": row["key"], "description": row["description"]}
+    shown = {"key": row["key"], "team": row["team"] or None, "description": row["description"]}
     return shown | ({"value": crypto.decrypt(row["value"], f"variable {row['key']!r}")} if crypto else {})
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import secrets
 import signal
 import socket
 import sys
@@ -27,7 +26,7 @@ from treadle_metadata.connection import Database
 from treadle_metadata.embedded_postgres import EmbeddedPostgres
 from treadle_metadata.settings import Settings
 
-ADMIN = "admin"
+ADMIN = accounts.FIRST
 SECONDS_TO_STOP = 15.0
 """How long a daemon may take to stop, beyond the grace of tasks."""
 
@@ -113,11 +112,7 @@ def _prepare_database(settings: Settings) -> str | None:
     database = Database(settings.database_url, pool_size=1)
     try:
         with database.begin() as connection:
-            if accounts.list_accounts(connection):
-                return None
-            password = secrets.token_urlsafe(12)
-            accounts.create_account(connection, ADMIN, password, accounts.Role.ADMIN, now=now)
-            return password
+            return accounts.create_first(connection, now=now)
     finally:
         database.close()
 

@@ -129,7 +129,8 @@ def checked_permissions(names: Iterable[str], among: frozenset[Permission] = GIV
             continue
         one = by_name.get(_plain(name))
         if one is None:
-            raise NotFoundError("permission", name, sorted(one.value for one in among))
+            options = [held.name.lower().replace("_", "-") for held in among]
+            raise NotFoundError("permission", name, sorted([*(held.value for held in among), *options]))
         if one not in among:
             listed = ", ".join(repr(one.value) for one in sorted(among))
             raise InvalidRequestError(f"permission {one.value!r} cannot be given here; expected one of {listed}")

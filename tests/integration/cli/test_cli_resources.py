@@ -72,7 +72,7 @@ def test_a_variable_is_set_read_and_deleted(line: CommandLine) -> None:
     line.ok("variables", "set", "threshold", "0.9", "--description", "Least share")
     assert line.ok("variables", "get", "threshold") == "0.9\n"
     line.ok("variables", "set", "threshold", "0.8")
-    assert line.json("variables", "list") == [{"key": "threshold", "description": "Least share"}]
+    assert line.json("variables", "list") == [{"key": "threshold", "team": None, "description": "Least share"}]
     assert line.json("variables", "list", "--show-values")[0]["value"] == "0.8"
     line.ok("variables", "delete", "threshold")
     assert "variable 'threshold' was not found" in line.fails("variables", "get", "threshold")

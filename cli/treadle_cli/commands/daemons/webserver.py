@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import click
 
+from treadle_cli import edge
 from treadle_cli.clicks import Command
 from treadle_cli.commands.daemons.starting import prepared
+from treadle_cli.database import in_database
+from treadle_metadata import accounts
 from treadle_webserver import main
 from treadle_webserver.routes import APPS
 
@@ -29,5 +32,14 @@ from treadle_webserver.routes import APPS
     help="What to serve: the REST API, the Execution API of worker machines, or both (default).",
 )
 def webserver(host: str | None, port: int | None, apps: str) -> None:
-    """Serve the REST API and the Execution API until stopped by Ctrl-C or SIGTERM."""
-    main.run(prepared("webserver", host=host, port=port), apps=tuple(APPS) if apps == "all" else (apps,))
+    """Serve the REST API and the Execution API until stopped by Ctrl-C or SIGTERM.
+
+    Where there is no account at all, it makes one, admin, and prints its password once.
+    """
+    settings = prepared("webserver", host=host, port=port)
+    if apps != "execution":
+        # Several servers that start at once make one.
+        password = in_database(lambda connection: accounts.create_first(connection, now=edge.now()))
+        if password is not None:
+            click.echo(f"Login: {accounts.FIRST} / {password} (made now and shown once)")
+    main.run(settings, apps=tuple(APPS) if apps == "all" else (apps,))
