@@ -37,9 +37,10 @@ _FIRED: Final = """
 _SPENT: Final = "DELETE FROM trigger WHERE id = ANY(%(ids)s) AND owner = %(owner)s AND cancelled_at IS NULL"
 
 _ASSETS: Final = """
-    SELECT trigger_asset.trigger_id, asset.name, asset.uri, trigger_asset.watcher
+    SELECT trigger_asset.trigger_id, asset.name, asset.uri, min(trigger_asset.watcher) AS watcher
     FROM trigger_asset JOIN asset ON asset.id = trigger_asset.asset_id
     WHERE trigger_asset.trigger_id = ANY(%(ids)s)
+    GROUP BY 1, 2, 3
     ORDER BY asset.name
 """
 

@@ -16,6 +16,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from treadle_metadata import claims, processes
+from treadle_metadata.assets.watchers import PLAIN
 from treadle_metadata.crypto import Crypto, CryptoError
 from treadle_metadata.statements import execute, rows, tuples
 
@@ -131,6 +132,8 @@ def claim(
 def _plain(row: Mapping[str, Any], crypto: Crypto) -> dict[str, Any]:
     """Return what a triggerer is given; arguments that cannot be read fail the trigger there, alone."""
     plain = dict(row) | {"attempt_id": row["attempt_id"] and str(row["attempt_id"])}
+    if row["kwargs"].startswith(PLAIN):
+        return plain | {"kwargs": row["kwargs"].removeprefix(PLAIN)}
     try:
         plain["kwargs"] = crypto.decrypt(row["kwargs"], f"the arguments of trigger {row['id']}")
     except CryptoError as error:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from treadle.asset_decorator import asset
     from treadle.asset_schedules import AssetOrTimeSchedule
+    from treadle.asset_watchers import AssetWatcher
     from treadle.assets import Asset, AssetAlias, AssetAll, AssetAny, Dataset, Metadata
     from treadle.callbacks import AsyncCallback, SyncCallback
     from treadle.connections import Connection
@@ -107,6 +108,7 @@ __all__ = [
     "AssetAll",
     "AssetAny",
     "AssetOrTimeSchedule",
+    "AssetWatcher",
     "AsyncCallback",
     "AwakeableTimedOut",
     "BaseBranchOperator",
@@ -211,6 +213,7 @@ __all__ = [
 _NAMES_BY_MODULE = {
     "asset_decorator": ("asset",),
     "asset_schedules": ("AssetOrTimeSchedule",),
+    "asset_watchers": ("AssetWatcher",),
     "assets": ("Asset", "AssetAlias", "AssetAll", "AssetAny", "Dataset", "Metadata"),
     "connections": ("Connection",),
     "callbacks": ("AsyncCallback", "SyncCallback"),

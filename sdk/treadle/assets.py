@@ -9,14 +9,17 @@ asset is dataset (section 15).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from treadle.document import AssetCondition, AssetDocument, AssetKey
 from treadle.errors import DagError, InvalidArgumentError, ParamError
 from treadle.params import json_value
 from treadle.wording import shown
+
+if TYPE_CHECKING:
+    from treadle.asset_watchers import AssetWatcher
 
 LONGEST_NAME: Final = 1500
 """Characters of the name of an asset or alias, and of an address."""
@@ -69,10 +72,11 @@ class NamedAsset(AssetExpression):
 class Asset(NamedAsset):
     """A piece of data with a name and an address (``uri``); of one that is not given, the other is taken.
 
-    ``extra`` is JSON about the asset itself; an event has an extra of its own.
+    ``extra`` is JSON about the asset itself; an event has an extra of its own. Events of the triggers of ``watchers``
+    become events of the asset.
 
     Raises:
-        DagError: the name or address cannot be used.
+        DagError: the name or address, or a watcher, cannot be used.
     """
 
     def __init__(
@@ -82,6 +86,7 @@ class Asset(NamedAsset):
         *,
         group: str = "asset",
         extra: Mapping[str, Any] | None = None,
+        watchers: Sequence[AssetWatcher] = (),
     ) -> None:
         if name is None and uri is None:
             raise DagError("an Asset needs a name or a uri")
@@ -92,6 +97,10 @@ class Asset(NamedAsset):
         self.group = _text("Asset", "group", group)
         self.extra: dict[str, Any] = plain_extra(extra)
         self.key = ("asset", self.name)
+        self.watchers = tuple(watchers)
+        for one in self.watchers:
+            if not hasattr(one, "document"):
+                raise InvalidArgumentError(repr(self), "watchers", one, "AssetWatcher(name=..., trigger=...)")
 
     @staticmethod
     def ref(*, name: str | None = None, uri: str | None = None) -> AssetRef:
@@ -106,7 +115,8 @@ class Asset(NamedAsset):
 
     def document(self) -> AssetDocument:
         """Return the plain form."""
-        return AssetDocument(self.name, self.uri, self.group, self.extra)
+        watchers = tuple(one.document() for one in self.watchers)
+        return AssetDocument(self.name, self.uri, self.group, self.extra, watchers)
 
     def __fspath__(self) -> str:
         return self.uri

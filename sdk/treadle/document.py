@@ -51,6 +51,9 @@ class AssetDocument:
     uri: str = ""
     group: str = "asset"
     extra: Json = field(default_factory=dict)
+    watchers: tuple[Json, ...] = ()
+    """Triggers whose events become the asset's: ``name``, ``classpath``, ``kwargs`` (typed JSON text), ``weight`` and
+    ``key``, which watchers have in common that poll the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,5 +372,8 @@ def _value(name: str, value: Json) -> Any:
 
 
 _SEQUENCES = frozenset(
-    {"weights", "upstream", "tags", "owners", "expressions", "moments", "template_fields", "setups", "callbacks"}
+    {
+        *("weights", "watchers", "upstream", "tags", "owners", "expressions", "moments", "template_fields", "setups"),
+        "callbacks",
+    }
 )

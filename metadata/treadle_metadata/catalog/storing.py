@@ -17,6 +17,7 @@ from treadle.document import DagDocument, loads
 from treadle.timetables.base import DagRunInfo, DataInterval
 from treadle_metadata import dag_warnings
 from treadle_metadata.assets.references import store_references
+from treadle_metadata.assets.watchers import store_watchers
 from treadle_metadata.catalog import writes
 from treadle_metadata.catalog.decisions import Accepted, Decisions, Owners, Stored, decide, needs_document
 from treadle_metadata.catalog.parsed import UNSTABLE, FileError, FileState, ParsedFile
@@ -89,6 +90,7 @@ def store_parsed(
     """
     execute(connection, "SELECT pg_advisory_xact_lock(%(key)s)", {"key": CATALOG_LOCK})
     deactivated = writes.forget_files(connection, gone) if gone else []
+    store_watchers(connection, {}, {}, gone=deactivated, now=now)
     if touched:
         writes.store_touched(connection, touched)
     if not files:
@@ -99,9 +101,12 @@ def store_parsed(
     accepted, errors = _planned(decisions, plan)
     versions = writes.store_versions(connection, [one for one, _ in accepted], now=now)
     writes.store_dags(connection, accepted, versions, now=now, paused_by_default=paused_by_default)
-    store_references(connection, {one.dag.dag_id: one.dag.document for one, _ in accepted if one.plans_anew}, now=now)
+    anew = {one.dag.dag_id: one.dag.document for one, _ in accepted if one.plans_anew}
+    store_references(connection, anew, now=now)
     writes.mark_failing(connection, files, errors)
-    deactivated += writes.deactivate(connection, files, [one for one, _ in accepted], errors)
+    left_out = writes.deactivate(connection, files, [one for one, _ in accepted], errors)
+    store_watchers(connection, anew, versions, gone=left_out, now=now)
+    deactivated += left_out
     writes.store_errors(connection, files, errors, now=now)
     _store_warnings(connection, decisions, now)
     writes.store_files(connection, files, now=now)

@@ -70,8 +70,10 @@ trigger_asset = Table(
     metadata,
     Column("trigger_id", BigInteger, primary_key=True),
     Column("asset_id", BigInteger, primary_key=True),
-    Column("watcher", Text, nullable=False),
-    Index("trigger_asset_of_asset", "asset_id"),
+    # Whose file says so.
+    Column("dag_id", Text, primary_key=True),
+    Column("watcher", Text, primary_key=True),
+    Index("trigger_asset_of_dag", "dag_id"),
 )
 """Which assets a watcher's events become events of."""
 

@@ -29,7 +29,13 @@ class RedisStreamTrigger(BaseEventTrigger):
     def __init__(
         self, conn_id: str, stream: str, *, group: str = "treadle", consumer: str = "treadle", start: str = "0"
     ) -> None:
-        self.arguments: dict[str, Any] = {"conn_id": conn_id, "stream": stream, "group": group, "consumer": consumer, "start": start}
+        self.arguments: dict[str, Any] = {
+            "conn_id": conn_id,
+            "stream": stream,
+            "group": group,
+            "consumer": consumer,
+            "start": start,
+        }
         self._client: Any = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:

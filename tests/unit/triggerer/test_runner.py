@@ -12,6 +12,7 @@ import pytest
 from tests.support.waiting import until
 
 from treadle.triggers import BaseTrigger, TaskSkippedEvent, TriggerEvent
+from treadle_triggerer import one
 from treadle_triggerer.runner import Runner
 
 SEEN: list[str] = []
@@ -48,6 +49,11 @@ class Told(BaseTrigger):
                 yield "a text"  # type: ignore[misc]
             case "object":
                 yield TriggerEvent(object())
+            case "flaky":
+                for number in range(3):
+                    yield TriggerEvent(number)
+                    SEEN.append(f"{number} recorded")
+                raise ConnectionError("the broker restarts")
 
     async def cleanup(self) -> None:
         SEEN.append(f"{self.name} cleaned up")
@@ -189,3 +195,26 @@ def test_each_trigger_logs_for_its_own_task() -> None:
 
     texts = {one["id"]: json.loads(one["text"])["text"] for one in run(act).of("logs")}
     assert texts == {1: "I am 1", 2: "I am 2"}
+
+
+def test_a_watcher_goes_on_once_its_event_is_recorded_and_begins_anew_when_it_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Case A56: messages before and after a broker's restart all come; the failure is told of."""
+    monkeypatch.setattr(one, "_LONGEST_PAUSE", 0.0)
+
+    async def act(runner: Runner, ran: Ran) -> None:
+        def events() -> list[Any]:
+            return [event for event in ran.of("events") if event["kind"] == "event"]
+
+        await runner.take([row(1, "flaky", is_watcher=True)], {})
+        for number in range(18):
+            await until(lambda number=number: len(events()) == number + 1)  # type: ignore[misc]
+            assert len([line for line in SEEN if line.endswith("recorded")]) == number
+            runner.recorded([events()[-1]["number"]])
+        await until(lambda: len([event for event in ran.of("events") if event["kind"] == "trouble"]) == 6)
+
+    ran = run(act)
+    told = [event["error"] for event in ran.of("events") if event["kind"] == "trouble"]
+    assert told == ["ConnectionError: the broker restarts"] * 6
+    assert SEEN.count("1 cleaned up") >= 6
