@@ -272,7 +272,7 @@ def test_audit_and_inbox_are_empty_at_first(admin: Client, sales: str) -> None:
 
 STATEMENTS = {
     "/ui/me": 0,
-    "/ui/home": 10,
+    "/ui/home": 9,
     "/ui/dags": 2,
     "/ui/dags/counts": 2,
     "/ui/dags/sales": 2,
@@ -282,7 +282,7 @@ STATEMENTS = {
     "/ui/dags/sales/runs/one/gantt": 2,
     "/ui/dags/sales/runs/one": 2,
     "/ui/dags/sales/durations": 2,
-    "/ui/dags/sales/durations/extract": 1,
+    "/ui/dags/sales/durations/extract": 2,
     "/ui/dags/sales/calendar?since=2026-01-01&until=2026-02-01": 2,
     "/ui/runs": 1,
     "/ui/assets/graph": 3,

@@ -27,13 +27,26 @@ _SELECT: Final[LiteralString] = """
 _SOURCE: Final[LiteralString] = "dag_run AS run JOIN dag_version AS version ON version.id = run.version_id"
 _SORTS: Final = {"run_after": SortKey("run.run_after", "timestamptz"), "id": SortKey("run.id", "bigint")}
 
-# Named by run and month, so that each run is looked up in its own partition.
+# Named by run and month, so that each run is looked up in its own partition; the months are values beside, so that the
+# plan is made for their partitions only.
 _CELLS: Final[LiteralString] = """
-    SELECT run.id, cell.task_id, cell.state, cell.number, cell.tries, cell.started, cell.ended, cell.mapped
+    SELECT run.id, cell.task_id, cell.state, cell.number, cell.tries, cell.mapped, cell.started, cell.ended
     FROM unnest(%(ids)s::bigint[], %(months)s::date[]) AS run (id, month) CROSS JOIN LATERAL (
-        SELECT task_id, state, count(*) AS number, max(try_number) AS tries, min(started_at) AS started,
-               max(ended_at) AS ended, bool_or(map_index >= 0) AS mapped
-        FROM task_instance AS instance WHERE instance.dag_run_id = run.id AND instance.month = run.month
+        SELECT task_id, state, count(*) AS number, max(try_number) AS tries, bool_or(map_index >= 0) AS mapped,
+               min(started_at) AS started, max(ended_at) AS ended
+        FROM task_instance AS instance
+        WHERE instance.dag_run_id = run.id AND instance.month = run.month AND instance.month = ANY(%(distinct_months)s)
+        GROUP BY task_id, state
+    ) AS cell
+"""
+
+# A grid of many runs shows no times, which cost as much as all the rest.
+_STATES: Final[LiteralString] = """
+    SELECT run.id, cell.task_id, cell.state, cell.number, cell.tries, cell.mapped, NULL, NULL
+    FROM unnest(%(ids)s::bigint[], %(months)s::date[]) AS run (id, month) CROSS JOIN LATERAL (
+        SELECT task_id, state, count(*) AS number, max(try_number) AS tries, bool_or(map_index >= 0) AS mapped
+        FROM task_instance AS instance
+        WHERE instance.dag_run_id = run.id AND instance.month = run.month AND instance.month = ANY(%(distinct_months)s)
         GROUP BY task_id, state
     ) AS cell
 """
@@ -92,13 +105,18 @@ def list_runs(
     )
 
 
-def cells(connection: Connection, runs: Sequence[tuple[int, date]]) -> dict[int, Cells]:
-    """Return the cells of these runs (id, month), by run and task."""
+def cells(connection: Connection, runs: Sequence[tuple[int, date]], *, times: bool) -> dict[int, Cells]:
+    """Return the cells of these runs (id, month), by run and task; without ``times`` nothing of when they ran."""
     found: dict[int, Cells] = {run: {} for run, _ in runs}
     if not runs:
         return found
-    parameters = {"ids": [run for run, _ in runs], "months": [month for _, month in runs]}
-    for run, task_id, state, number, tries, started, ended, mapped in tuples(connection, _CELLS, parameters):
+    sql = _CELLS if times else _STATES
+    parameters = {
+        "ids": [run for run, _ in runs],
+        "months": [month for _, month in runs],
+        "distinct_months": sorted({month for _, month in runs}),
+    }
+    for run, task_id, state, number, tries, mapped, started, ended in tuples(connection, sql, parameters):
         of_run = found[run]
         cell = of_run.get(task_id)
         if cell is None:

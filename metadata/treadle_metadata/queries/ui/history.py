@@ -22,6 +22,16 @@ _NEWEST: Final[LiteralString] = """
     FROM dag_run WHERE dag_id = %(dag_id)s ORDER BY run_after DESC, id DESC LIMIT %(runs)s
 """
 
+# Run by run, by the index of its partition: never a whole partition, however the planner counts.
+_INSTANCES: Final[LiteralString] = """
+    unnest(%(ids)s::bigint[], %(months)s::date[]) AS run (id, month) CROSS JOIN LATERAL (
+        SELECT task_id, state, queued_at, started_at, ended_at, try_number FROM task_instance
+        WHERE dag_run_id = run.id AND month = run.month AND month = ANY(%(distinct_months)s)
+          AND (%(task_id)s::text IS NULL OR task_id = %(task_id)s)
+          AND started_at IS NOT NULL AND ended_at IS NOT NULL OFFSET 0
+    ) AS instance
+"""
+
 _TASKS: Final[LiteralString] = f"""
     SELECT instance.task_id, count(*) AS instances,
            count(*) FILTER (WHERE instance.state = 'failed') AS failed,
@@ -33,23 +43,17 @@ _TASKS: Final[LiteralString] = f"""
            percentile_cont(0.5) WITHIN GROUP (
                ORDER BY extract(epoch FROM instance.started_at - instance.queued_at)::float8) AS queued_seconds,
            max(instance.try_number) AS tries
-    FROM ({_NEWEST}) AS run
-    JOIN task_instance AS instance ON instance.dag_run_id = run.id AND instance.month = run.month
-    WHERE instance.started_at IS NOT NULL AND instance.ended_at IS NOT NULL
-    GROUP BY instance.task_id
+    FROM {_INSTANCES} GROUP BY instance.task_id
 """
 
 _POINTS: Final[LiteralString] = f"""
-    SELECT run.run_id, run.run_after, count(*) AS instances, max(instance.try_number) AS tries,
+    SELECT run.id, count(*) AS instances, max(instance.try_number) AS tries,
            bool_or(instance.state = 'failed') AS failed,
            percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (
                ORDER BY extract(epoch FROM instance.ended_at - instance.started_at)::float8) AS seconds,
            percentile_cont(0.5) WITHIN GROUP (
                ORDER BY extract(epoch FROM instance.started_at - instance.queued_at)::float8) AS queued_seconds
-    FROM ({_NEWEST}) AS run
-    JOIN task_instance AS instance ON instance.dag_run_id = run.id AND instance.month = run.month
-    WHERE instance.task_id = %(task_id)s AND instance.started_at IS NOT NULL AND instance.ended_at IS NOT NULL
-    GROUP BY run.id, run.run_id, run.run_after ORDER BY run.run_after, run.id
+    FROM {_INSTANCES} GROUP BY run.id
 """
 
 
@@ -65,11 +69,18 @@ def newest_runs(connection: Connection, dag_id: str, runs: int) -> Sequence[Mapp
     return rows(connection, _NEWEST, {"dag_id": dag_id, "runs": runs})
 
 
-def task_durations(connection: Connection, dag_id: str, runs: int) -> Sequence[Mapping[str, Any]]:
-    """Return, by task, how long its instances of the newest ``runs`` runs took: median, 95th percentile, longest."""
-    return rows(connection, _TASKS, {"dag_id": dag_id, "runs": runs})
+def task_durations(connection: Connection, runs: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Return, by task, how long its instances of ``runs`` (``newest_runs``) took: median, 95th percentile, longest."""
+    return rows(connection, _TASKS, _named(runs, None))
 
 
-def task_points(connection: Connection, dag_id: str, task_id: str, runs: int) -> Sequence[Mapping[str, Any]]:
-    """Return how long one task took in each of the newest ``runs`` runs, the oldest first."""
-    return rows(connection, _POINTS, {"dag_id": dag_id, "task_id": task_id, "runs": runs})
+def task_points(connection: Connection, runs: Sequence[Mapping[str, Any]], task_id: str) -> list[Mapping[str, Any]]:
+    """Return how long one task took in each of ``runs`` (``newest_runs``) that has it, the oldest first."""
+    found = {row["id"]: row for row in rows(connection, _POINTS, _named(runs, task_id))}
+    return [{**found[run["id"]], **run} for run in reversed(runs) if run["id"] in found]
+
+
+def _named(runs: Sequence[Mapping[str, Any]], task_id: str | None) -> dict[str, Any]:
+    months = [run["month"] for run in runs]
+    ids = [run["id"] for run in runs]
+    return {"ids": ids, "months": months, "distinct_months": sorted(set(months)), "task_id": task_id}

@@ -8,7 +8,7 @@ from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
-from treadle_metadata.statements import rows, tuples
+from treadle_metadata.statements import rows
 
 _LONG_GONE: Final = timedelta(hours=1)
 
@@ -44,16 +44,6 @@ _FAILED: Final[LiteralString] = """
     ORDER BY run.ended_at DESC, run.id DESC LIMIT %(limit)s
 """
 
-# The states of the two partial indexes of unfinished instances, so that finished rows are never touched.
-_TASKS: Final[LiteralString] = """
-    SELECT state, count(*) FROM task_instance
-    WHERE state IN ('queued', 'running', 'restarting', 'deferred')
-    GROUP BY state
-    UNION ALL
-    SELECT state, count(*) FROM task_instance
-    WHERE state = 'scheduled' GROUP BY state
-"""
-
 _ERRORS: Final[LiteralString] = """
     SELECT error.id, error.file, error.line, error.message, error.occurred_at, count(*) OVER () AS total
     FROM import_error AS error
@@ -78,11 +68,6 @@ def figures(connection: Connection, *, since: datetime, now: datetime) -> dict[s
     they are; open ``human_steps``; and since when a run is due that is not made (``late_since``, or None).
     """
     return dict(rows(connection, _FIGURES, {"since": since, "now": now})[0])
-
-
-def task_counts(connection: Connection) -> dict[str, int]:
-    """Return how many task instances are under way or wait for their turn, by state."""
-    return dict(tuples(connection, _TASKS, {}))
 
 
 def failed_runs(connection: Connection, *, since: datetime, limit: int) -> Sequence[Mapping[str, Any]]:

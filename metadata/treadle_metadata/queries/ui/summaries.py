@@ -34,7 +34,7 @@ _RANK: Final = {state.value: rank for rank, state in enumerate(FIRST)}
 
 def state_of(counts: Mapping[str, int]) -> str:
     """Return the state that stands for instances counted by state; there must be one at least."""
-    return min(counts, key=_RANK.__getitem__)
+    return next(iter(counts)) if len(counts) == 1 else min(counts, key=_RANK.__getitem__)
 
 
 def add(into: dict[str, int], counts: Mapping[str, int]) -> None:

@@ -24,11 +24,14 @@ _RUNS: Final[LiteralString] = """
     ORDER BY queued_at DESC, id DESC LIMIT %(most)s
 """
 
+# Run by run, by the index of its partition: never a whole partition, however the planner counts.
 _LOAD: Final[LiteralString] = """
     SELECT instance.pool, instance.pool_slots,
            greatest(instance.started_at, %(since)s) AS began, least(instance.ended_at, %(until)s) AS ended
-    FROM unnest(%(ids)s::bigint[], %(months)s::date[]) AS run (id, month)
-    JOIN task_instance AS instance ON instance.dag_run_id = run.id AND instance.month = run.month
+    FROM unnest(%(ids)s::bigint[], %(months)s::date[]) AS run (id, month) CROSS JOIN LATERAL (
+        SELECT pool, pool_slots, state, started_at, ended_at FROM task_instance
+        WHERE dag_run_id = run.id AND month = run.month AND month = ANY(%(distinct_months)s) OFFSET 0
+    ) AS instance
     WHERE instance.started_at < %(until)s
       AND (instance.ended_at > %(since)s OR (instance.ended_at IS NULL AND instance.state = 'running'))
 """
@@ -54,6 +57,7 @@ def pool_load(
     parameters = {
         "ids": [run for run, _ in runs],
         "months": [month for _, month in runs],
+        "distinct_months": sorted({month for _, month in runs}),
         "since": since,
         "until": until,
     }
@@ -67,3 +71,10 @@ def pool_load(
             share = min(last, part + 1) - max(first, part)
             of_pool[part] += slots * max(0.0, share)
     return load
+
+
+def slots_of(connection: Connection, pools: Sequence[str]) -> dict[str, int | None]:
+    """Return how many slots these pools have; None: any number."""
+    sql = "SELECT name, slots FROM slot_pool WHERE name = ANY(%(names)s)"
+    found = tuples(connection, sql, {"names": list(pools)})
+    return {name: None if slots == -1 else slots for name, slots in found}

@@ -108,7 +108,7 @@ def get_ui_durations(dag_id: DagId, service: ServiceOf, runs: Runs = 50) -> Dura
     """Return how long the newest runs took, and the median and 95th percentile of each task over them."""
     with service.database.begin() as connection:
         newest = queries.newest_runs(connection, dag_id, runs)
-        tasks = queries.task_durations(connection, dag_id, runs)
+        tasks = queries.task_durations(connection, newest)
     shapes = [_run(row) for row in reversed(newest)]
     took = sorted(one["seconds"] for one in shapes if one["seconds"] is not None and one["state"] == "success")
     return {
@@ -139,5 +139,5 @@ def _quantile(ordered: list[float], share: float) -> float | None:
 def get_ui_task_durations(dag_id: DagId, task_id: TaskId, service: ServiceOf, runs: Runs = 50) -> TaskPointsShape:
     """Return how long one task took in each of the newest runs."""
     with service.database.begin() as connection:
-        points = queries.task_points(connection, dag_id, task_id, runs)
+        points = queries.task_points(connection, queries.newest_runs(connection, dag_id, runs), task_id)
     return {"dag_id": dag_id, "task_id": task_id, "points": [task_point_shape(row) for row in points]}

@@ -9,10 +9,9 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from sqlalchemy import Connection
 
-from treadle_metadata.queries.paging import PageRequest
-from treadle_metadata.queries.pools import list_pools
 from treadle_metadata.queries.ui import home as queries
 from treadle_metadata.queries.ui import schedules
+from treadle_metadata.queries.ui.pool_use import pool_use
 from treadle_webserver.forecast import Forecast, forecast
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.routes.monitor import DAG_PROCESSOR, SCHEDULER, TRIGGERER
@@ -50,7 +49,7 @@ def _home(connection: Connection, now: datetime) -> HomeShape:
     daemons = queries.daemons(connection, _KINDS, now=now)
     alive = {row["kind"] for row in daemons if row["is_alive"]}
     errors = queries.import_errors(connection, limit=_SHOWN)
-    pools = list_pools(connection, PageRequest(limit=_POOLS))
+    pools, tasks = pool_use(connection, limit=_POOLS)
     figures = queries.figures(connection, since=now - DAY, now=now)
     return {
         "now": now,
@@ -65,11 +64,11 @@ def _home(connection: Connection, now: datetime) -> HomeShape:
             "running": figures["active"],
         },
         "runs": {name: figures[name] for name in ("queued", "running", "failed", "success")},
-        "tasks": queries.task_counts(connection),
+        "tasks": tasks,
         "failed_runs": [
             failed_run_shape(row) for row in queries.failed_runs(connection, since=now - DAY, limit=_SHOWN)
         ],
-        "pools": [pool_use_shape(row) for row in pools.rows],
+        "pools": [pool_use_shape(row) for row in pools],
         "import_errors": [broken_file_shape(row) for row in errors],
         "import_error_count": errors[0]["total"] if errors else 0,
         "coming_runs": [

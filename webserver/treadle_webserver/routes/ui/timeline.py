@@ -9,8 +9,6 @@ from fastapi import APIRouter, Query
 from pydantic import AwareDatetime
 
 from treadle_metadata.errors import InvalidRequestError
-from treadle_metadata.queries.paging import PageRequest
-from treadle_metadata.queries.pools import list_pools
 from treadle_metadata.queries.ui import schedules
 from treadle_metadata.queries.ui import timeline as queries
 from treadle_webserver.forecast import forecast
@@ -43,8 +41,7 @@ def get_ui_timeline(
         runs, is_truncated = queries.runs_between(connection, since=since, until=until)
         started = [(run["id"], run["month"]) for run in runs if run["started_at"] is not None]
         load = queries.pool_load(connection, started, since=since, until=until, now=now, parts=parts)
-        pools = list_pools(connection, PageRequest(limit=1000)).rows if load else []
-    slots = {pool["name"]: None if pool["slots"] == -1 else pool["slots"] for pool in pools}
+        slots = queries.slots_of(connection, list(load)) if load else {}
     return {
         "since": utc(since) or since,
         "until": utc(until) or until,

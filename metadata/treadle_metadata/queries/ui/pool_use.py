@@ -1,0 +1,57 @@
+"""How full pools are, from the instances that are not finished, of the months that have any: their partitions only."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any, Final, LiteralString
+
+from sqlalchemy import Connection
+
+from treadle_metadata.rights.scoped_views import everywhere
+from treadle_metadata.statements import rows, tuples
+
+_POOLS: Final = "SELECT name, slots, include_deferred FROM slot_pool ORDER BY name LIMIT %(limit)s"
+
+# Months as values, not as a join: a plan over all partitions would cost more than what it reads.
+_USE: Final[LiteralString] = """
+    SELECT pool, state, count(*), sum(pool_slots) FROM task_instance
+    WHERE month = ANY(%(months)s) AND state IN ('queued', 'running', 'restarting', 'deferred') GROUP BY pool, state
+    UNION ALL
+    SELECT pool, state, count(*), sum(pool_slots) FROM task_instance
+    WHERE month = ANY(%(months)s) AND state = 'scheduled' GROUP BY pool, state
+"""
+
+
+def unfinished_months(connection: Connection) -> list[date]:
+    """Return the months of the runs that are queued or running."""
+    sql = "SELECT DISTINCT month FROM dag_run WHERE state IN ('queued', 'running')"
+    return [row[0] for row in tuples(connection, sql)]
+
+
+def pool_use(connection: Connection, *, limit: int) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Return pools by name, each with the slots that are taken, and how many instances of them are in which state.
+
+    Each has ``running``, ``queued``, ``scheduled`` and ``deferred`` slots, what is ``occupied``, and what is ``open``
+    (None without a limit). A pool is as full as it is, whatever of its users the one who asks may see.
+    """
+    pools = [dict(row) for row in rows(connection, _POOLS, {"limit": limit})]
+    with everywhere(connection):
+        months = unfinished_months(connection)
+        found = tuples(connection, _USE, {"months": months}) if months else []
+    names = {pool["name"] for pool in pools}
+    counts: dict[str, int] = {}
+    slots: dict[tuple[str, str], int] = {}
+    for pool, state, number, held in found:
+        slots[pool, state] = int(held)
+        if pool in names:
+            counts[state] = counts.get(state, 0) + number
+    return [pool | _taken(pool, slots) for pool in pools], counts
+
+
+def _taken(pool: dict[str, Any], slots: dict[tuple[str, str], int]) -> dict[str, int | None]:
+    name = pool["name"]
+    taken = {state: slots.get((name, state), 0) for state in ("queued", "scheduled", "deferred")}
+    taken["running"] = slots.get((name, "running"), 0) + slots.get((name, "restarting"), 0)
+    occupied = taken["running"] + taken["queued"] + (taken["deferred"] if pool["include_deferred"] else 0)
+    limit = pool["slots"]
+    return {**taken, "occupied": occupied, "open": None if limit == -1 else limit - occupied}
