@@ -16,11 +16,21 @@ from treadle_metadata.resources import find_connection, find_variable
 from treadle_metadata.statements import tuples
 from treadle_metadata.waits import states_of
 
+# Of a deferred task's DAG, or of the DAG whose file a watcher comes from.
+_TEAM: Final = """
+    SELECT coalesce(dag.team, '') FROM trigger
+    LEFT JOIN task_instance AS instance ON instance.id = trigger.task_instance_id AND instance.month = trigger.month
+    LEFT JOIN dag_version AS version ON version.id = trigger.version_id
+    JOIN dag ON dag.dag_id = coalesce(instance.dag_id, version.dag_id)
+    WHERE trigger.id = %(id)s
+"""
 _RUN_STATES: Final = "SELECT run_id, state FROM dag_run WHERE dag_id = %(dag_id)s AND run_id = ANY(%(run_ids)s)"
 
 
-def answer(connection: Connection, op: str, args: Mapping[str, Any], *, crypto: Crypto) -> Any:
-    """Answer one question.
+def answer(
+    connection: Connection, op: str, args: Mapping[str, Any], *, crypto: Crypto, trigger_id: int | None = None
+) -> Any:
+    """Answer one question of a trigger, which finds its DAG's team's connections and variables before everybody's.
 
     Raises:
         InvalidRequestError: the question is unknown, or lacks something.
@@ -28,9 +38,11 @@ def answer(connection: Connection, op: str, args: Mapping[str, Any], *, crypto: 
     try:
         match op:
             case "get_connection":
-                return find_connection(connection, str(args["conn_id"]), crypto=crypto)
+                return find_connection(
+                    connection, str(args["conn_id"]), crypto=crypto, team=_team(connection, trigger_id)
+                )
             case "get_variable":
-                return find_variable(connection, str(args["key"]), crypto=crypto)
+                return find_variable(connection, str(args["key"]), crypto=crypto, team=_team(connection, trigger_id))
             case "get_states":
                 return states_of(connection, args)
             case "get_run_states":
@@ -39,3 +51,8 @@ def answer(connection: Connection, op: str, args: Mapping[str, Any], *, crypto: 
     except KeyError as error:
         raise InvalidRequestError(f"the question {op!r} of a trigger lacks {error}") from error
     raise InvalidRequestError(f"a trigger asked for {op!r}, which this server does not know")
+
+
+def _team(connection: Connection, trigger_id: int | None) -> str:
+    found = tuples(connection, _TEAM, {"id": trigger_id}) if trigger_id else ()
+    return str(found[0][0]) if found else ""

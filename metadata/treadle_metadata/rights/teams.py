@@ -14,6 +14,7 @@ from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
+from treadle_metadata.connection import POOLS, notify
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
 from treadle_metadata.resources.names import checked_name, checked_text
 from treadle_metadata.rights.roles import checked_role
@@ -183,6 +184,8 @@ def checked_folder(folder: str) -> str:
 def _give_dags(connection: Connection) -> None:
     team = TEAM_OF_FILE.replace("{file}", "dag.file")
     execute(connection, f"UPDATE dag SET team = {team} WHERE team IS DISTINCT FROM {team}")
+    # Files that were refused for a pool of another team may be fine now.
+    notify(connection, POOLS)
 
 
 def _team(row: Mapping[str, Any]) -> Team:

@@ -91,7 +91,8 @@ def record(body: Happened, service: ServiceOf) -> HappenedShape:
 def answer(body: TriggerQuestion, service: ServiceOf) -> dict[str, Any]:
     """Answer a question of a trigger: connections, variables, the states of other tasks and runs."""
     with service.database.begin() as connection:
-        return {"result": trigger_answers.answer(connection, body.op, body.args, crypto=service.crypto)}
+        found = trigger_answers.answer(connection, body.op, body.args, crypto=service.crypto, trigger_id=body.id)
+        return {"result": found}
 
 
 @router.post("/leavings")
