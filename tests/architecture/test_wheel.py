@@ -43,7 +43,7 @@ def test_the_migrations_are_within(names: list[str]) -> None:
 
 def test_the_web_pages_are_within(names: list[str]) -> None:
     assert "treadle_webserver/built_ui/index.html" in names
-    assert any(name.startswith("treadle_webserver/built_ui/assets/") and name.endswith(".js") for name in names)
+    assert any(name.startswith("treadle_webserver/built_ui/bundles/") and name.endswith(".js") for name in names)
 
 
 def test_each_package_is_marked_as_typed(names: list[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-COMPONENTS = ("sdk", "metadata", "worker", "executors", "scheduler", "webserver", "cli")
+COMPONENTS = ("sdk", "metadata", "worker", "executors", "scheduler", "triggerer", "webserver", "cli")
 
 
 def package_files() -> list[Path]:

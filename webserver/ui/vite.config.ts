@@ -8,7 +8,7 @@ export default defineConfig({
     // Relative: the server writes its base path into <base> of index.html.
     base: "./",
     plugins: [react()],
-    build: { target: "es2022", chunkSizeWarningLimit: 1600, sourcemap: false },
+    build: { assetsDir: "bundles", target: "es2022", chunkSizeWarningLimit: 1600, sourcemap: false },
     server: {
         host: "127.0.0.1",
         proxy: Object.fromEntries(["/api", "/auth", "/ui"].map((path) => [path, { target: server }])),

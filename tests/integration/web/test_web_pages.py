@@ -14,17 +14,17 @@ from treadle_metadata.settings import Settings
 from treadle_webserver.app import create_app
 from treadle_webserver.routes import pages
 
-PAGE = '<!doctype html><base href="/" /><script src="./assets/index-1.js"></script>'
+PAGE = '<!doctype html><base href="/" /><script src="./bundles/index-1.js"></script>'
 
 
 @pytest.fixture
 def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of built pages in place of the real one."""
     folder = tmp_path / "built_ui"
-    (folder / "assets").mkdir(parents=True)
+    (folder / "bundles").mkdir(parents=True)
     (folder / "index.html").write_text(PAGE)
     (folder / "icon.svg").write_text("<svg/>")
-    (folder / "assets" / "index-1.js").write_text("// " + "same " * 1000)
+    (folder / "bundles" / "index-1.js").write_text("// " + "same " * 1000)
     (tmp_path / "secret.txt").write_text("secret")
     monkeypatch.setattr(pages, "BUILT", folder)
     return folder
@@ -39,23 +39,25 @@ def test_every_address_of_a_page_gets_the_page(anyone: Client, built: Path, addr
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
 
 
-def test_assets_are_kept_for_ever_and_travel_zipped(anyone: Client, built: Path) -> None:
-    answer = anyone.get("/assets/index-1.js", headers={"accept-encoding": "gzip"})
+def test_bundles_are_kept_for_ever_and_travel_zipped(anyone: Client, built: Path) -> None:
+    answer = anyone.get("/bundles/index-1.js", headers={"accept-encoding": "gzip"})
     assert answer.text.startswith("// same")
     assert answer.headers["content-encoding"] == "gzip"
     assert "immutable" in answer.headers["cache-control"]
     assert "javascript" in answer.headers["content-type"]
-    assert "content-encoding" not in anyone.get("/assets/index-1.js", headers={"accept-encoding": "identity"}).headers
+    assert "content-encoding" not in anyone.get("/bundles/index-1.js", headers={"accept-encoding": "identity"}).headers
 
 
-@pytest.mark.parametrize("address", ["/api/v2/nothing", "/auth/nothing", "/execution/v1/nothing", "/assets/index-2.js"])
+@pytest.mark.parametrize(
+    "address", ["/api/v2/nothing", "/auth/nothing", "/execution/v1/nothing", "/bundles/index-2.js"]
+)
 def test_what_is_no_page_is_missing_in_json(anyone: Client, built: Path, address: str) -> None:
     answer = anyone.get(address)
     assert answer.status_code == 404
     assert answer.json()["detail"] == "Not Found"
 
 
-@pytest.mark.parametrize("address", ["/assets/../../secret.txt", "/assets/%2e%2e/%2e%2e/secret.txt"])
+@pytest.mark.parametrize("address", ["/bundles/../../secret.txt", "/bundles/%2e%2e/%2e%2e/secret.txt"])
 def test_no_file_outside_of_the_pages_is_given(anyone: Client, built: Path, address: str) -> None:
     answer = anyone.get(address)
     assert "secret" not in answer.text

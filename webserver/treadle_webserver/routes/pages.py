@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi.routing import APIRoute
+from starlette.routing import Match
+from starlette.types import Scope
 
 from treadle_webserver import browser
 from treadle_webserver.service import BareServiceOf
@@ -27,9 +30,21 @@ _SECURITY: Final = (
     "frame-ancestors 'none'; base-uri 'self'; object-src 'none'"
 )
 """Scripts come from us alone; the graph library sets styles on its elements."""
+_BUNDLES: Final = "bundles"
+"""The folder of what is named by a hash of its contents; vite.config.ts says so too."""
 _SMALLEST_ZIPPED: Final = 1024
 
-router = APIRouter(tags=["Pages"], include_in_schema=False)
+
+class PageRoute(APIRoute):
+    """Takes every address but those of programs, so that what they miss is told as if there were no pages."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match as any route, if the address may be a page's."""
+        first = scope["path"].lstrip("/").partition("/")[0]
+        return (Match.NONE, {}) if first in _NO_PAGES else super().matches(scope)
+
+
+router = APIRouter(tags=["Pages"], include_in_schema=False, route_class=PageRoute)
 
 
 class NotBuiltError(HTTPException):
@@ -43,9 +58,7 @@ class NotBuiltError(HTTPException):
 def get_page(request: Request, service: BareServiceOf, address: str) -> Response:
     """Return a built file by its path, else the page; 404 for what is no page's address."""
     first, _, rest = address.partition("/")
-    if first in _NO_PAGES:
-        raise HTTPException(404, "Not Found")
-    if first == "assets" or (not rest and "." in first):
+    if first == _BUNDLES or (not rest and "." in first):
         return _file(request, address)
     return _page(browser.base_path(service.settings.public_url))
 
@@ -64,8 +77,8 @@ def _file(request: Request, address: str) -> Response:
         raise HTTPException(404, "Not Found")
     plain, zipped = found
     media_type = mimetypes.guess_type(address)[0] or "application/octet-stream"
-    # The names of assets hold a hash of their contents, so a browser need not ask again.
-    caching = _FOR_EVER if address.startswith("assets/") else "public, max-age=3600"
+    # The names of bundles hold a hash of their contents, so a browser need not ask again.
+    caching = _FOR_EVER if address.startswith(f"{_BUNDLES}/") else "public, max-age=3600"
     headers = {"cache-control": caching, "vary": "accept-encoding"}
     if zipped is not None and "gzip" in request.headers.get("accept-encoding", ""):
         return Response(zipped, media_type=media_type, headers={**headers, "content-encoding": "gzip"})
