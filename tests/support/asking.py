@@ -13,15 +13,16 @@ from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
 
 
-def ask(connection: Connection, settings: Settings, now: datetime, **question: Any) -> None:
-    """Let the task ``fetch`` of the only run ask, and wait as ``up_for_reschedule``."""
+def ask(connection: Connection, settings: Settings, now: datetime, *, task: str = "fetch", **question: Any) -> None:
+    """Let a task of the only run ask, and wait as ``up_for_reschedule``."""
     execute(connection, "SET LOCAL session_replication_role = replica")  # moves are set here, not made
     found = rows(
         connection,
         """
         UPDATE task_instance SET state = 'running', attempt_id = gen_random_uuid(), try_number = 1, ended_at = NULL
-        WHERE task_id = 'fetch' RETURNING id, month, attempt_id
+        WHERE task_id = %(task)s RETURNING id, month, attempt_id
         """,
+        {"task": task},
     )[0]
     request = {
         "task_instance_id": found["id"],
@@ -37,7 +38,8 @@ def ask(connection: Connection, settings: Settings, now: datetime, **question: A
         """
         UPDATE task_instance
         SET state = 'up_for_reschedule', attempt_id = NULL, try_number = 0, next_retry_at = '2100-01-01+00'
-        WHERE task_id = 'fetch'
+        WHERE task_id = %(task)s
         """,
+        {"task": task},
     )
     execute(connection, "SET LOCAL session_replication_role = DEFAULT")
