@@ -15,6 +15,7 @@ from anyio import to_thread
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
+from starlette.routing import BaseRoute
 
 from treadle.version import __version__
 from treadle_executors.log_sending import sending_of
@@ -65,10 +66,9 @@ def create_app(
         version=__version__,
         # The document is made from the code (``app.openapi()``), not served: nothing is open without a login.
         openapi_url=None,
-        generate_unique_id_function=openapi.operation_id,
-        responses=openapi.RESPONSES,
         redirect_slashes=False,
         lifespan=_lifespan,
+        # Of routes that join later.
         dependencies=[Depends(authorize)],
     )
     app.state.service = Service(
@@ -84,12 +84,36 @@ def create_app(
         sending=sending_of(settings, partial(_ended_attempts, database)),
     )
     app.state.live = Hub(database)
-    for router in _served(listed, apps):
-        app.include_router(router)
+    app.router.routes.extend(_guarded(tuple(_served(listed, apps))))
     errors.install(app)
     openapi.complete(app)
     app.add_middleware(Limits)
     return app
+
+
+_built: dict[tuple[int, ...], tuple[tuple[APIRouter, ...], tuple[BaseRoute, ...]]] = {}
+"""Routes by the ids of their routers, which are kept with them, so that no other router gets such an id."""
+
+
+def _guarded(routers: tuple[APIRouter, ...]) -> tuple[BaseRoute, ...]:
+    """Return the routes of ``routers`` with the check before each of them.
+
+    They hold nothing of an application, so those of a process share them: FastAPI takes half a second to build them,
+    at the first request.
+    """
+    key = tuple(id(router) for router in routers)
+    if key in _built:
+        return _built[key][1]
+    mold = FastAPI(
+        openapi_url=None,
+        generate_unique_id_function=openapi.operation_id,
+        responses=openapi.RESPONSES,
+        dependencies=[Depends(authorize)],
+    )
+    for router in routers:
+        mold.include_router(router)
+    _built[key] = routers, tuple(mold.router.routes)
+    return _built[key][1]
 
 
 def _served(routers: Iterable[APIRouter], apps: Collection[str]) -> Iterator[APIRouter]:
