@@ -16,6 +16,7 @@ from treadle_metadata.statements import rows
 _SORTS: Final = {
     "id": SortKey("audit_log.id", "bigint"),
     "event_log_id": SortKey("audit_log.id", "bigint"),
+    # Their numbers grow with the time, and have the index.
     "when": SortKey("audit_log.id", "bigint"),
 }
 

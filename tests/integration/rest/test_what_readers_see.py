@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import httpx
 from tests.integration.rest.conftest import Service
 from tests.integration.web.conftest import add_account
@@ -32,6 +34,21 @@ def test_a_reader_sees_why_a_task_failed_and_what_was_done_to_its_dag(
         events = client.get("/api/v2/eventLogs?dag_id=bakery", headers=reader)
         assert [one["event"] for one in events.json()["event_logs"]] == ["trigger_dag_run"]
         assert client.delete("/api/v2/dags/bakery", headers=reader).status_code == 403
+
+
+def test_the_audit_log_is_walked_by_cursor(service: Service) -> None:
+    headers = {"Authorization": f"Bearer {service.token}"}
+    with httpx.Client(base_url=f"{service.url}/api/v2", headers=headers, timeout=30) as client:
+        for number in range(5):
+            client.post("/variables", json={"key": f"v{number}", "value": number})
+        seen, cursor = [], ""
+        while cursor is not None:
+            page = client.get("/eventLogs", params={"limit": 2, "cursor": cursor, "order_by": "-when"}).json()
+            seen += [json.loads(one["extra"])["name"] for one in page["event_logs"]]
+            cursor = page["next_cursor"]
+            # What comes meanwhile is in front of the walk and not in its way.
+            client.delete("/variables/none")
+    assert seen == ["v4", "v3", "v2", "v1", "v0"]
 
 
 def test_the_document_and_the_settings_are_shown_without_secrets(service: Service) -> None:

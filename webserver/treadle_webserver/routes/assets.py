@@ -14,7 +14,18 @@ from treadle_metadata.queries import assets as queries
 from treadle_metadata.queries.conditions import Between
 from treadle_metadata.queries.runs import with_names
 from treadle_webserver.authorize import ActorOf
-from treadle_webserver.parameters import MapIndexQuery, Moment, PageQuery, RowId, StrictBody, Text, Texts, totals
+from treadle_webserver.parameters import (
+    CursorQuery,
+    MapIndexQuery,
+    Moment,
+    PageQuery,
+    RowId,
+    StrictBody,
+    Text,
+    Texts,
+    cursors,
+    totals,
+)
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.routes.dag_runs import TriggerBody
 from treadle_webserver.service import ServiceOf
@@ -52,7 +63,7 @@ class AliasQuery(PageQuery):
     name_prefix_pattern: Text = None
 
 
-class EventQuery(PageQuery):
+class EventQuery(CursorQuery):
     """Which events."""
 
     asset_id: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = None
@@ -125,7 +136,7 @@ def get_asset_events(query: Annotated[EventQuery, Query()], service: ServiceOf) 
     )
     with service.database.begin() as connection:
         page = queries.list_events(connection, wanted, query.page)
-    return {"asset_events": [event_shape(row) for row in page.rows], **totals(page)}
+    return {"asset_events": [event_shape(row) for row in page.rows], **cursors(page)}
 
 
 @router.post("/events")

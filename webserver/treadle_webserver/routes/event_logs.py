@@ -10,7 +10,7 @@ from pydantic import Field
 from treadle_metadata.queries import events as queries
 from treadle_metadata.queries.conditions import Between
 from treadle_webserver.authorize import Actor, ActorOf
-from treadle_webserver.parameters import Moment, PageQuery, RowId, Text, Texts, totals
+from treadle_webserver.parameters import CursorQuery, Moment, RowId, Text, Texts, cursors
 from treadle_webserver.permissions import Permission
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
@@ -19,7 +19,7 @@ from treadle_webserver.shapes.resources import EventListShape, EventShape, event
 router = APIRouter(prefix="/api/v2/eventLogs", tags=["Event Log"], route_class=RetriedRoute)
 
 
-class EventQuery(PageQuery):
+class EventQuery(CursorQuery):
     """Which events."""
 
     dag_id: Text = None
@@ -62,7 +62,7 @@ def get_event_logs(query: Annotated[EventQuery, Query()], actor: ActorOf, servic
     )
     with service.database.begin() as connection:
         page = queries.list_events(connection, wanted, query.page)
-    return {"event_logs": [event_shape(row) for row in page.rows], **totals(page)}
+    return {"event_logs": [event_shape(row) for row in page.rows], **cursors(page)}
 
 
 @router.get("/{event_log_id}")

@@ -16,7 +16,7 @@ from treadle_metadata.queries.dags import get_dag
 from treadle_metadata.queries.paging import PageRequest
 from treadle_metadata.queries.runs import get_run
 from treadle_webserver.authorize import Actor, ActorOf
-from treadle_webserver.parameters import LARGEST_PAGE, DagId, RowId, RunId, totals
+from treadle_webserver.parameters import LARGEST_PAGE, DagId, RowId, RunId, cursors
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.assets import (
@@ -89,7 +89,7 @@ def get_upstream_asset_events(dag_id: DagId, dag_run_id: RunId, service: Service
         run = get_run(connection, dag_id, dag_run_id)
         wanted = queries.EventFilter(dag_run_id=run["id"])
         page = queries.list_events(connection, wanted, PageRequest(limit=LARGEST_PAGE))
-    return {"asset_events": [event_shape(row) for row in page.rows], **totals(page)}
+    return {"asset_events": [event_shape(row) for row in page.rows], **cursors(page)}
 
 
 def _forget(

@@ -109,7 +109,10 @@ class AssetEventListShape(TypedDict):
     """A page of events."""
 
     asset_events: list[AssetEventShape]
-    total_entries: int
+    total_entries: int | None
+    total_entries_limit: int | None
+    next_cursor: str | None
+    previous_cursor: str | None
 
 
 class QueuedEventShape(TypedDict):

@@ -160,7 +160,10 @@ class EventListShape(TypedDict):
     """A page of audited changes."""
 
     event_logs: list[EventShape]
-    total_entries: int
+    total_entries: int | None
+    total_entries_limit: int | None
+    next_cursor: str | None
+    previous_cursor: str | None
 
 
 class ImportErrorShape(TypedDict):
