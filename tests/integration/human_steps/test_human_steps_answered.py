@@ -22,6 +22,7 @@ from treadle_metadata.queries.task_instances import get_instance
 from treadle_metadata.settings import Settings
 
 ASKING = """
+import os, signal
 from pathlib import Path
 from treadle import DAG, ApprovalOperator, HITLOperator, EmptyOperator, Param
 
@@ -30,6 +31,16 @@ HOME = Path({home!r})
 def tell(context):
     with (HOME / "told").open("a") as file:
         file.write(context["ti"].task_id)
+    die(context)
+
+def late(context):
+    if (HOME / "told").exists():
+        die(context)
+
+def die(context):
+    if (HOME / "die").exists():
+        (HOME / "die").unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 with DAG("one"):
     {operator}(task_id="ask", subject="Release {{{{ run_id[:6] }}}}?", {arguments}) >> EmptyOperator(task_id="after")
@@ -99,6 +110,23 @@ def test_an_answer_ends_the_wait_once_and_a_late_one_is_told_who_was_first(
             "suspended",
             "success",
         ]
+
+
+def test_a_worker_that_dies_after_it_asked_or_after_the_answer_makes_nobody_answer_twice(
+    own_database: Database, settings: Settings
+) -> None:
+    (settings.home / "die").touch()
+    arguments = 'options=["yes"], notifiers=[tell], pre_execute=late'
+    with asking(own_database, settings, "HITLOperator", arguments, retries=2) as one:
+        assert (settings.home / "told").read_text() == "ask"
+        assert one.select("SELECT outcome FROM task_attempt WHERE signal = 9") == [{"outcome": "failed"}]
+        (settings.home / "die").touch()
+        respond(one, ["yes"])
+        wait_until(one.is_over, 30)
+        assert states(one) == {"ask": "success", "after": "success"}
+        assert len(one.select("SELECT FROM task_attempt WHERE signal = 9")) == 2
+        assert one.select("SELECT try_number, answered_by FROM human_step") == [{"try_number": 1, "answered_by": "ann"}]
+        assert (settings.home / "told").read_text() == "ask"
 
 
 def test_a_rejection_skips_what_is_after_it(own_database: Database, settings: Settings) -> None:
