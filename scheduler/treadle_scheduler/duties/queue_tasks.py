@@ -168,9 +168,10 @@ def _queue(
     items = Items(connection, month)
     resumes = resumes_of(connection, [row["id"] for row in batch if row["resumes"]], context.crypto)
     sources = older_sources(connection, {row["version_id"] for row in batch if row["is_older_version"]})
+    for_executors = moved - triggered
     handed = []
     for row, one in zip(batch, picked, strict=True):
-        if one.id in moved - triggered:
+        if one.id in for_executors:
             graph = graphs[row["version_id"]]
             task = graph.nodes[graph.index[row["task_id"]]].task
             indexes = items.of(row["dag_run_id"], graph, task, row["map_index"])
