@@ -21,7 +21,7 @@ from treadle_metadata.queries.dags import check_dag, no_such_dag
 from treadle_metadata.rights.credentials import Proof, find_proof
 from treadle_metadata.rights.held import EVERYBODYS, Rights
 from treadle_metadata.rights.permissions import OF_DAGS, OF_TEAMS, Permission
-from treadle_metadata.rights.scoped_views import Scope, dags_of
+from treadle_metadata.rights.scoped_views import Scope, reaches
 from treadle_metadata.triggerer_tokens import TriggererTokenError
 from treadle_webserver.browser import COOKIE, check_write
 from treadle_webserver.permissions import TABLE
@@ -89,9 +89,12 @@ def authorize(request: Request, service: BareServiceOf) -> None:
     if needed is None or not proof.rights.somewhere_may(needed):
         raise HTTPException(403, _forbidden(proof, needed))
     request.state.actor = actor
-    request.state.scope = service.database.run_each(
-        lambda connection: scope_for(connection, service, proof.rights, needed, request.path_params.get("dag_id"))
-    )
+    request.state.scope = None
+    if not _reaches_everything(proof.rights, needed):
+        dag_id = request.path_params.get("dag_id")
+        request.state.scope = service.database.run_each(
+            lambda connection: scope_for(connection, service, proof.rights, needed, dag_id)
+        )
 
 
 def scope_for(
@@ -106,27 +109,32 @@ def scope_for(
         NotFoundError: ``dag_id`` names a DAG that is not there, or that the account may not see.
         HTTPException: 403, the account may see the DAG, but not do this with it.
     """
-    of_dags = needed if needed in OF_DAGS else Permission.READ_DAGS
-    if rights.everywhere_may(of_dags if needed is Permission.LOGGED_IN else needed):
+    if _reaches_everything(rights, needed):
         return None
-    dags = dags_of(connection, rights.teams(of_dags), rights.dags(of_dags))
-    if dag_id is not None and dag_id != _ALL and dag_id not in dags:
+    scope = _scope(rights, needed)
+    if dag_id is not None and dag_id != _ALL and not reaches(connection, scope, dag_id):
         _refuse_dag(connection, service, rights, needed, dag_id)
-    if needed in OF_TEAMS:
-        teams = rights.for_team(needed)
-    else:
-        teams = rights.for_team(Permission.READ_POOLS) | {EVERYBODYS}
-    return Scope(frozenset(dags), teams)
+    return scope
+
+
+def _scope(rights: Rights, needed: Permission) -> Scope:
+    of_dags = needed if needed in OF_DAGS else Permission.READ_DAGS
+    own = rights.for_team(needed if needed in OF_TEAMS else Permission.READ_POOLS)
+    return Scope(rights.teams(of_dags), rights.dags(of_dags), own if needed in OF_TEAMS else own | {EVERYBODYS})
+
+
+def _reaches_everything(rights: Rights, needed: Permission) -> bool:
+    return rights.everywhere_may(Permission.READ_DAGS if needed is Permission.LOGGED_IN else needed)
 
 
 def _refuse_dag(connection: Connection, service: Service, rights: Rights, needed: Permission, dag_id: str) -> None:
     if rights.everywhere_may(Permission.READ_DAGS):
         check_dag(connection, dag_id)
     else:
-        seen = dags_of(connection, rights.teams(Permission.READ_DAGS), rights.dags(Permission.READ_DAGS))
-        if dag_id not in seen:
+        seen = _scope(rights, Permission.READ_DAGS)
+        if not reaches(connection, seen, dag_id):
             # Told from within what the account may see: neither the words nor the work tell of another DAG.
-            with ScopedDatabase(service.database, Scope(frozenset(seen), frozenset())).begin() as scoped:
+            with ScopedDatabase(service.database, seen).begin() as scoped:
                 raise no_such_dag(scoped, dag_id)
     raise HTTPException(403, f"Forbidden: your roles and grants may not {needed.value} of this DAG")
 

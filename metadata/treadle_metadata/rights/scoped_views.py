@@ -10,7 +10,7 @@ case such accounts are refused. Accounts whose rights reach everything never mee
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -24,8 +24,15 @@ from treadle_metadata.tables import metadata
 _PREFIX: Final = "treadle_scope, "
 
 # Evaluated once for a statement, not for each row.
-_DAGS: Final[LiteralString] = "ANY ((SELECT nullif(current_setting('treadle.dags', true), '')::text[])::text[])"
 _TEAMS: Final[LiteralString] = "ANY ((SELECT nullif(current_setting('treadle.teams', true), '')::text[])::text[])"
+_TEAMS_OF_DAGS: Final[LiteralString] = (
+    "ANY ((SELECT nullif(current_setting('treadle.teams_of_dags', true), '')::text[])::text[])"
+)
+_GRANTED: Final[LiteralString] = "ANY ((SELECT nullif(current_setting('treadle.dags', true), '')::text[])::text[])"
+_DAGS: Final[LiteralString] = f"""
+    ANY (ARRAY(SELECT seen.dag_id FROM {{base}}.dag AS seen
+               WHERE seen.team = {_TEAMS_OF_DAGS} OR seen.dag_id = {_GRANTED}))
+"""
 
 _OF_DAG: Final[LiteralString] = f"it.dag_id = {_DAGS}"
 _OF_TEAM: Final[LiteralString] = f"it.team = {_TEAMS}"
@@ -71,7 +78,7 @@ SCOPED: Final[dict[LiteralString, LiteralString]] = {
     "backfill": _OF_DAG,
     "callback": _OF_RUN,
     "connection": _OF_TEAM,
-    "dag": _OF_DAG,
+    "dag": f"(it.team = {_TEAMS_OF_DAGS} OR it.dag_id = {_GRANTED})",
     "dag_code": f"""
         EXISTS (SELECT FROM {{base}}.dag_version_code AS had
                 JOIN {{base}}.dag_version AS version ON version.id = had.version_id
@@ -136,8 +143,9 @@ _FOREIGN: Final[dict[tuple[LiteralString, LiteralString], LiteralString]] = {
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a transaction may reach: these DAGs, and what belongs to these teams ("": to everybody)."""
+    """What a transaction may reach: the DAGs of some teams, single DAGs, and what belongs to ``teams`` ("": to all)."""
 
+    teams_of_dags: frozenset[str]
     dags: frozenset[str]
     teams: frozenset[str]
 
@@ -148,10 +156,15 @@ def enter(connection: Connection, scope: Scope) -> None:
         connection,
         """
         SELECT set_config('search_path', 'treadle_scope, ' || current_setting('search_path'), true),
+               set_config('treadle.teams_of_dags', %(teams_of_dags)s::text[]::text, true),
                set_config('treadle.dags', %(dags)s::text[]::text, true),
                set_config('treadle.teams', %(teams)s::text[]::text, true)
         """,
-        {"dags": sorted(scope.dags), "teams": sorted(scope.teams)},
+        {
+            "teams_of_dags": sorted(scope.teams_of_dags),
+            "dags": sorted(scope.dags),
+            "teams": sorted(scope.teams),
+        },
     )
 
 
@@ -221,14 +234,20 @@ def _column(table: str, name: LiteralString) -> LiteralString:
     return f'{foreign} AS "{name}"' if foreign else f'it."{name}"'
 
 
-def dags_of(connection: Connection, teams: Collection[str], granted: Collection[str]) -> dict[str, str | None]:
-    """Return the DAGs of ``teams`` and those of ``granted`` that are there, each with its team."""
+def dags_of(connection: Connection, scope: Scope) -> frozenset[str]:
+    """Return the ids of all DAGs that ``scope`` reaches."""
     found = tuples(
         connection,
         """
-        SELECT dag_id, team FROM dag WHERE team = ANY(%(teams)s::text[])
-        UNION SELECT dag_id, team FROM dag WHERE dag_id = ANY(%(granted)s::text[])
+        SELECT dag_id FROM dag WHERE team = ANY(%(teams)s::text[])
+        UNION SELECT dag_id FROM dag WHERE dag_id = ANY(%(dags)s::text[])
         """,
-        {"teams": sorted(teams), "granted": sorted(granted)},
+        {"teams": sorted(scope.teams_of_dags), "dags": sorted(scope.dags)},
     )
-    return {row[0]: row[1] for row in found}
+    return frozenset(row[0] for row in found)
+
+
+def reaches(connection: Connection, scope: Scope, dag_id: str) -> bool:
+    """Tell whether ``scope`` reaches a DAG, which is one that is there."""
+    found = tuples(connection, "SELECT team FROM dag WHERE dag_id = %(dag_id)s", {"dag_id": dag_id})
+    return bool(found) and (found[0][0] in scope.teams_of_dags or dag_id in scope.dags)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Header, HTTPException, Query, Request
 from fastapi.concurrency import run_in_threadpool
 
 from treadle_metadata.errors import MetadataError
-from treadle_metadata.rights.scoped_views import Scope
+from treadle_metadata.rights.scoped_views import Scope, dags_of
 from treadle_webserver.authorize import authorize
 from treadle_webserver.live.hub import Hub
 from treadle_webserver.live.ring import Told, message
@@ -51,7 +51,10 @@ class Follower:
         self._hub = hub
         self._request = request
         self._service = service
-        self._asked_at = time.monotonic()
+        # Of an account that does not see everything, what it sees is asked for at once.
+        scope: Scope | None = request.state.scope
+        self._asked_at = time.monotonic() - (0 if scope is None else ASKED_EVERY)
+        self._dags: frozenset[str] | None = None
         self._rights = hub.rights_changed
 
     async def events(self, last: str | None) -> AsyncIterator[bytes]:
@@ -73,27 +76,20 @@ class Follower:
             hub.leave()
 
     def _next(self, number: int | None) -> list[bytes]:
-        ring, scope = self._hub.ring, self._scope
+        ring, seen = self._hub.ring, self._dags
         told = None if number is None else ring.after(number)
         if told is None:
             return [message("resync", {}, ring.id_of(ring.newest))]
-        if scope is None:
+        if seen is None:
             return [b"".join(one.whole for one in told)] if told else []
-        self._note_unknown(told, scope)
-        found = (one.text(ring.id_of(one.number), scope.dags.__contains__) for one in told)
+        self._note_unknown(told, seen)
+        found = (one.text(ring.id_of(one.number), seen.__contains__) for one in told)
         return [one for one in found if one is not None]
 
-    @property
-    def _scope(self) -> Scope | None:
-        scope: Scope | None = self._request.state.scope
-        return scope
-
-    def _note_unknown(self, told: list[Told], scope: Scope) -> None:
+    def _note_unknown(self, told: list[Told], seen: frozenset[str]) -> None:
         """Have what the account may see asked for again soon, if there is a DAG that it may only just have got."""
         now = time.monotonic()
-        if now - self._asked_at > ASKED_AT_MOST_EVERY and any(
-            one.dags is None or one.dags - scope.dags for one in told
-        ):
+        if now - self._asked_at > ASKED_AT_MOST_EVERY and any(one.dags is None or one.dags - seen for one in told):
             self._asked_at = now - ASKED_EVERY
 
     async def _is_allowed(self) -> bool:
@@ -103,7 +99,21 @@ class Follower:
             return True
         self._rights, self._asked_at = self._hub.rights_changed, now
         try:
-            await run_in_threadpool(authorize, self._request, self._service)
+            await run_in_threadpool(self._ask)
         except (HTTPException, MetadataError):
             return False
         return True
+
+    def _ask(self) -> None:
+        """Check the rights again, and keep which DAGs they reach (None: all).
+
+        Raises:
+            HTTPException: the account may read no more.
+        """
+        authorize(self._request, self._service)
+        scope: Scope | None = self._request.state.scope
+        if scope is None:
+            self._dags = None
+            return
+        with self._service.database.begin() as connection:
+            self._dags = dags_of(connection, scope)
