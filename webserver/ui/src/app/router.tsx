@@ -1,5 +1,6 @@
 import { createBrowserRouter } from "react-router";
 import { BASE } from "../api/base";
+import { DAG_PARTS } from "../pages/dag/routes";
 import { NotFound } from "../pages/not_found";
 import { Shell } from "./shell";
 
@@ -15,7 +16,7 @@ export const router = createBrowserRouter(
                 {
                     path: "dags/:dagId",
                     lazy: () => import("../pages/dag/index"),
-                    children: [{ index: true, lazy: () => import("../pages/dag/grid/index") }],
+                    children: DAG_PARTS,
                 },
                 { path: "*", element: <NotFound /> },
             ],

@@ -1,21 +1,24 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type RefObject, useEffect, useRef } from "react";
-import { useNavigate } from "react-router";
-import { BASE } from "../../../api/base";
+import { useEffect, useMemo, useRef } from "react";
+import { useZone } from "../../../components/clock";
 import styles from "./grid.module.css";
 import { GridColumnView } from "./grid_column";
+import { HoverCard } from "./hover_card";
+import { marksOf } from "./marks";
+import { BLOCK, CELL, END, HEAD } from "./measures";
 import { RowNames } from "./row_names";
-import type { GridColumn, GridRow } from "./rows";
-
-export const CELL = 24;
-const HEAD = 76;
+import { blocksOf, type GridColumn, type GridRow } from "./rows";
+import { useCursor } from "./use_cursor";
+import { useGridClicks } from "./use_grid_clicks";
 
 interface GridTableProps {
     dagId: string;
     rows: readonly GridRow[];
     columns: readonly GridColumn[];
     folded: ReadonlySet<string>;
+    chosen: string | null;
     onFold: (groupId: string) => void;
+    onChoose: (runId: string) => void;
     /** The oldest of the columns is almost seen. */
     onEnd: () => void;
 }
@@ -24,70 +27,90 @@ interface GridTableProps {
  * The grid, of which only what is seen is drawn. It reads from right to left: the newest run stands at the right, and
  * older ones are fetched as one scrolls to the left.
  */
-export function GridTable({ dagId, rows, columns, folded, onFold, onEnd }: GridTableProps) {
+export function GridTable({ dagId, rows, columns, folded, chosen, onFold, onChoose, onEnd }: GridTableProps) {
     const frame = useRef<HTMLDivElement>(null);
-    const across = useVirtualizer({
-        count: columns.length,
-        getScrollElement: () => frame.current,
-        estimateSize: () => CELL,
-        horizontal: true,
-        isRtl: true,
-        overscan: 8,
-    });
-    const down = useVirtualizer({
-        count: rows.length,
-        getScrollElement: () => frame.current,
-        estimateSize: () => CELL,
-        scrollMargin: HEAD,
-        overscan: 6,
-    });
+    const zone = useZone();
+    const marks = useMemo(
+        () =>
+            marksOf(
+                columns.map((one) => one.run.run_after),
+                zone,
+            ),
+        [columns, zone],
+    );
+    const blocks = useMemo(() => blocksOf(rows, BLOCK), [rows]);
+    const { across, down } = useSight(frame, columns.length, rows.length);
+    const { place, onKeyDown } = useCursor({ frame, columns: columns.length, rows: rows.length, across, down });
     const seenColumns = across.getVirtualItems();
     const seenRows = down.getVirtualItems();
     const last = seenColumns.at(-1)?.index ?? 0;
     useEffect(() => {
         if (last >= columns.length - 10) onEnd();
     }, [last, columns.length, onEnd]);
-    const first = seenRows[0]?.index ?? 0;
-    const drawn = rows.slice(first, (seenRows.at(-1)?.index ?? -1) + 1);
-    const longest = Math.max(...columns.map((column) => column.run.duration ?? 0), 0.001);
-    useOwnLinks(frame);
+    const firstBlock = Math.floor((seenRows[0]?.index ?? 0) / BLOCK);
+    const lastBlock = Math.floor((seenRows.at(-1)?.index ?? 0) / BLOCK);
+    const longest = useMemo(() => Math.max(...columns.map((column) => column.run.duration ?? 0), 0.001), [columns]);
+    useGridClicks(frame, onChoose);
     return (
-        <div ref={frame} className={styles.frame} dir="rtl">
-            {/* Takes the room that few runs leave, so that they stand beside the names. */}
-            <div className={styles.room} />
-            <div className={styles.cells} style={{ width: across.getTotalSize(), height: HEAD + down.getTotalSize() }}>
-                {seenColumns.map((item) => {
-                    const column = columns[item.index];
-                    return column === undefined ? null : (
-                        <GridColumnView
-                            key={column.run.run_id}
-                            dagId={dagId}
-                            column={column}
-                            rows={drawn}
-                            top={first * CELL}
-                            right={item.start}
-                            longest={longest}
-                        />
-                    );
-                })}
-            </div>
-            <RowNames rows={drawn} top={first * CELL} height={down.getTotalSize()} folded={folded} onFold={onFold} />
-        </div>
+        <>
+            <section ref={frame} className={styles.frame} dir="rtl" onKeyDown={onKeyDown} aria-label="Runs by tasks">
+                {/* Takes the room that few runs leave, so that they stand beside the names. */}
+                <div className={styles.room} />
+                <div
+                    className={styles.cells}
+                    style={{ width: across.getTotalSize(), height: HEAD + down.getTotalSize() }}
+                >
+                    {seenColumns.map((item) => {
+                        const column = columns[item.index];
+                        return column === undefined ? null : (
+                            <GridColumnView
+                                key={column.run.run_id}
+                                dagId={dagId}
+                                column={column}
+                                blocks={blocks}
+                                firstBlock={firstBlock}
+                                lastBlock={lastBlock}
+                                right={item.start}
+                                longest={longest}
+                                mark={marks.get(item.index)}
+                                isChosen={column.run.run_id === chosen}
+                                cursor={place.column === item.index ? place.row : null}
+                            />
+                        );
+                    })}
+                </div>
+                <RowNames
+                    rows={rows.slice(firstBlock * BLOCK, (lastBlock + 1) * BLOCK)}
+                    top={firstBlock * BLOCK * CELL}
+                    height={down.getTotalSize()}
+                    folded={folded}
+                    onFold={onFold}
+                />
+            </section>
+            <HoverCard frame={frame} columns={columns} rows={rows} />
+        </>
     );
 }
 
-/** Follow plain links below an element within the pages, so that a thousand cells need no handler of their own. */
-function useOwnLinks(element: RefObject<HTMLElement | null>): void {
-    const navigate = useNavigate();
-    useEffect(() => {
-        const follow = (event: MouseEvent) => {
-            const link = event.target instanceof Element ? event.target.closest("a") : null;
-            if (link === null || event.ctrlKey || event.metaKey || event.shiftKey) return;
-            event.preventDefault();
-            void navigate(link.pathname.slice(BASE.length));
-        };
-        const { current } = element;
-        current?.addEventListener("click", follow);
-        return () => current?.removeEventListener("click", follow);
-    }, [element, navigate]);
+function useSight(frame: React.RefObject<HTMLDivElement | null>, columns: number, rows: number) {
+    const across = useVirtualizer({
+        count: columns,
+        getScrollElement: () => frame.current,
+        estimateSize: () => CELL,
+        horizontal: true,
+        isRtl: true,
+        overscan: 6,
+        paddingStart: END,
+        // The names stand over the oldest of what is seen.
+        scrollPaddingEnd: 270,
+    });
+    const down = useVirtualizer({
+        count: rows,
+        getScrollElement: () => frame.current,
+        estimateSize: () => CELL,
+        scrollMargin: HEAD,
+        scrollPaddingStart: HEAD,
+        overscan: 4,
+    });
+    return { across, down };
 }

@@ -1,50 +1,105 @@
-import { useMemo } from "react";
-import { useSearchParams } from "react-router";
+import { useCallback, useMemo } from "react";
+import { Button } from "../../../components/button";
+import { Field } from "../../../components/field";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
+import { ChosenRun } from "../chosen_run";
+import { foldedOf } from "../folding";
+import { Legend } from "../legend";
+import { RunFilterBar, runFilterOf } from "../run_filter";
 import { useDag } from "../shape";
+import toolbar from "../toolbar.module.css";
+import { useAddress, useFolding } from "../use_address";
 import { GridTable } from "./grid_table";
-import { columnsOf, rowsOf, visibleRows } from "./rows";
+import { columnsOf, type GridColumn, type GridRow, rowsNamed, rowsOf, visibleRows } from "./rows";
 import { useGrid } from "./use_grid";
 
 /** Runs by tasks: one look tells what ran, what failed, and how long it took. */
 export function Component() {
     const { dag_id: dagId } = useDag();
-    const grid = useGrid(dagId);
-    const [address, setAddress] = useSearchParams();
-    const folded = useMemo(() => new Set(address.getAll("folded")), [address]);
+    const [address, change] = useAddress();
+    const filter = runFilterOf(address);
+    const grid = useGrid(dagId, filter);
+    const { toggled, fold, foldAll } = useFolding();
+    const find = address.get("find") ?? "";
     const pages = grid.data?.pages;
-    const rows = useMemo(() => visibleRows(rowsOf(pages ?? []), folded), [pages, folded]);
+    const all = useMemo(() => rowsOf(pages ?? []), [pages]);
     const columns = useMemo(() => columnsOf(pages ?? []), [pages]);
+    const folded = useMemo(() => (find === "" ? foldedOf(all, toggled) : new Set<string>()), [all, toggled, find]);
+    const rows = useMemo(() => visibleRows(rowsNamed(all, find), folded), [all, find, folded]);
+    const states = useMemo(() => statesSeen(columns, rows), [columns, rows]);
+    const chosen = address.get("run");
+    const choose = useCallback((runId: string) => change({ run: runId === chosen ? null : runId }), [change, chosen]);
+    const { hasNextPage, isFetchingNextPage, fetchNextPage } = grid;
+    const more = useCallback(() => {
+        if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+    }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
     if (grid.isError) return <ErrorNote error={grid.error} />;
-    if (pages === undefined) return <Skeleton height="24rem" />;
-    if (columns.length === 0) {
-        return (
-            <EmptyNote title="No runs yet">
-                <p>Turn the DAG on to have its schedule start runs, or trigger one by hand.</p>
-            </EmptyNote>
-        );
-    }
-    const fold = (groupId: string) =>
-        setAddress(
-            (before) => {
-                const others = before.getAll("folded").filter((one) => one !== groupId);
-                const isFolded = before.getAll("folded").length > others.length;
-                before.delete("folded");
-                for (const one of isFolded ? others : [...others, groupId]) before.append("folded", one);
-                return before;
-            },
-            { replace: true },
-        );
     return (
-        <GridTable
-            dagId={dagId}
-            rows={rows}
-            columns={columns}
-            folded={folded}
-            onFold={fold}
-            onEnd={() => {
-                if (grid.hasNextPage && !grid.isFetchingNextPage) void grid.fetchNextPage();
-            }}
-        />
+        <div className={toolbar.part}>
+            <div className={toolbar.bar}>
+                <RunFilterBar />
+                <Field
+                    label="Tasks named"
+                    type="search"
+                    defaultValue={find}
+                    onChange={(event) => change({ find: event.target.value })}
+                />
+                {all.some((row) => row.kind === "group") && (
+                    <div className={toolbar.buttons}>
+                        <Button onClick={() => foldAll(all, true)}>Close all groups</Button>
+                        <Button onClick={() => foldAll(all, false)}>Open all groups</Button>
+                    </div>
+                )}
+            </div>
+            <ChosenRun dagId={dagId} otherwise="Click on a run to choose it: the graph then shows its states." />
+            {pages === undefined ? (
+                <Skeleton height="24rem" />
+            ) : (
+                <Runs isFiltered={filter.state.length + filter.run_type.length > 0} columns={columns}>
+                    <GridTable
+                        dagId={dagId}
+                        rows={rows}
+                        columns={columns}
+                        folded={folded}
+                        chosen={chosen}
+                        onFold={fold}
+                        onChoose={choose}
+                        onEnd={more}
+                    />
+                    <Legend states={states} />
+                </Runs>
+            )}
+        </div>
     );
+}
+
+interface RunsProps {
+    isFiltered: boolean;
+    columns: readonly GridColumn[];
+    children: React.ReactNode;
+}
+
+function Runs({ isFiltered, columns, children }: RunsProps) {
+    if (columns.length > 0) return children;
+    return isFiltered ? (
+        <EmptyNote title="No run is like that">
+            <p>Take a filter away to see the others.</p>
+        </EmptyNote>
+    ) : (
+        <EmptyNote title="No runs yet">
+            <p>Turn the DAG on to have its schedule start runs, or trigger one by hand.</p>
+        </EmptyNote>
+    );
+}
+
+/** The legend needs the states of what can be seen only: those of the newest hundred runs. */
+function statesSeen(columns: readonly GridColumn[], rows: readonly GridRow[]): Set<string> {
+    const found = new Set<string>();
+    for (const column of columns.slice(0, 100)) {
+        for (const row of rows.slice(0, 300)) {
+            const state = column.states.get(row.id);
+            if (state !== undefined) found.add(state);
+        }
+    }
+    return found;
 }

@@ -13,7 +13,10 @@ interface RowNamesProps {
 export function RowNames({ rows, top, height, folded, onFold }: RowNamesProps) {
     return (
         <div className={styles.names} dir="ltr">
-            <div className={styles.corner} />
+            <div className={styles.corner}>
+                <span>Tasks</span>
+                <span>Runs, the newest at the right</span>
+            </div>
             <div style={{ height, paddingTop: top }}>
                 {rows.map((row) => (
                     <div
@@ -30,10 +33,20 @@ export function RowNames({ rows, top, height, folded, onFold }: RowNamesProps) {
                         ) : (
                             row.label
                         )}
-                        {row.is_mapped && <small> [ ]</small>}
+                        <Marks row={row} />
                     </div>
                 ))}
             </div>
         </div>
     );
+}
+
+function Marks({ row }: { row: GridRow }) {
+    const words = [
+        row.is_mapped && row.kind === "task" ? "mapped" : "",
+        row.is_setup ? "setup" : "",
+        row.is_teardown ? "teardown" : "",
+        row.is_removed ? "not in the newest version" : "",
+    ].filter(Boolean);
+    return words.length === 0 ? null : <small>{words.join(", ")}</small>;
 }

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { columnsOf, type GridPage, type GridRow, type GridRun, rowsOf, visibleRows, withFresh } from "./rows";
+import {
+    blocksOf,
+    columnsOf,
+    type GridPage,
+    type GridRow,
+    type GridRun,
+    rowsNamed,
+    rowsOf,
+    visibleRows,
+    withFresh,
+} from "./rows";
 
 const row = (id: string, parent: string | null = null, kind: "task" | "group" = "task"): GridRow => ({
     id,
@@ -49,6 +59,15 @@ describe("the grid's rows", () => {
         expect(visibleRows(rows, new Set(["g.h"])).map((one) => one.id)).toEqual(["g", "g.h", "after"]);
     });
 
+    it("that are looked for come with the groups around them", () => {
+        expect(rowsNamed(rows, "H.T").map((one) => one.id)).toEqual(["g", "g.h", "g.h.t"]);
+        expect(rowsNamed(rows, "")).toEqual(rows);
+    });
+
+    it("are drawn in blocks, the last of which may be short", () => {
+        expect(blocksOf(rows, 3).map((block) => block.length)).toEqual([3, 1]);
+    });
+
     it("are those of the newest page, then what only older runs have", () => {
         const pages = [page([row("a"), row("b")], []), page([row("a"), row("old"), row("b")], [])];
         expect(rowsOf(pages).map((one) => one.id)).toEqual(["a", "b", "old"]);
@@ -80,5 +99,11 @@ describe("the grid's columns", () => {
             ["r2", [null, "queued"]],
             ["r1", ["success", null]],
         ]);
+    });
+
+    it("are taken away when the filter wants them no more", () => {
+        const pages = [page([row("a")], [run("r2", "2", ["running"]), run("r1", "1", ["failed"])])];
+        const fresh = withFresh(pages, page([row("a")], []), new Set(["r2"]));
+        expect(fresh[0]?.runs.map((one) => one.run_id)).toEqual(["r1"]);
     });
 });

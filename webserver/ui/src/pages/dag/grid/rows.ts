@@ -43,17 +43,44 @@ function statesOf(rows: readonly GridRow[], run: GridRun): Map<string, string> {
     return states;
 }
 
+/** Return the rows whose name has `text` in it, with the groups around them; all rows without a text. */
+export function rowsNamed(rows: readonly GridRow[], text: string): GridRow[] {
+    const wanted = text.toLowerCase();
+    const parents = new Map(rows.map((row) => [row.id, row.parent]));
+    const kept = new Set<string>();
+    for (const row of rows) {
+        if (!row.id.toLowerCase().includes(wanted)) continue;
+        let one: string | null | undefined = row.id;
+        while (one !== null && one !== undefined && !kept.has(one)) {
+            kept.add(one);
+            one = parents.get(one);
+        }
+    }
+    return rows.filter((row) => kept.has(row.id));
+}
+
+/** Return rows in blocks of `size`, each of which is drawn or left out as a whole. */
+export function blocksOf(rows: readonly GridRow[], size: number): (readonly GridRow[])[] {
+    return Array.from({ length: Math.ceil(rows.length / size) }, (_, at) => rows.slice(at * size, (at + 1) * size));
+}
+
 /**
  * Put runs that were fetched anew in place of what `pages` say of them. Runs that are not on any page go before the
- * newest one; those older than all that is shown are left out.
+ * newest one; those older than all that is shown are left out, and so are those of `asked` that did not come back: the
+ * filter does not want them any more.
  */
-export function withFresh(pages: readonly GridPage[], fresh: GridPage): GridPage[] {
+export function withFresh(
+    pages: readonly GridPage[],
+    fresh: GridPage,
+    asked: ReadonlySet<string> = new Set(),
+): GridPage[] {
     const replaced = new Map(fresh.runs.map((run) => [run.run_id, run]));
     const known = new Set(pages.flatMap((page) => page.runs.map((run) => run.run_id)));
     const newest = pages[0]?.runs[0]?.run_after ?? "";
     const added = fresh.runs.filter((run) => !known.has(run.run_id) && (run.run_after ?? "") >= newest);
     return pages.map((page, at) => {
-        const runs = page.runs.map((run) => {
+        const kept = page.runs.filter((run) => replaced.has(run.run_id) || !asked.has(run.run_id));
+        const runs = kept.map((run) => {
             const other = replaced.get(run.run_id);
             return other === undefined ? run : reordered(other, fresh.rows, page.rows);
         });

@@ -1,31 +1,37 @@
-import { type InfiniteData, useInfiniteQuery } from "@tanstack/react-query";
+import { type InfiniteData, type QueryKey, useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { answered, api } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { onRunsChanged } from "../../../api/live";
 import { queries } from "../../../api/queries";
+import type { RunFilter } from "../run_filter";
 import { type GridPage, withFresh } from "./rows";
 
 const RUNS_OF_PAGE = 60;
 
 /** The runs of a DAG in pages, kept up to date by fetching only those of which the live stream tells. */
-export function useGrid(dagId: string) {
-    const queryKey = [...keys.dag(dagId), "grid"];
+export function useGrid(dagId: string, filter: RunFilter) {
+    const word = JSON.stringify(filter);
     const grid = useInfiniteQuery({
-        queryKey,
-        queryFn: ({ pageParam }) => fetchPage(dagId, { cursor: pageParam, limit: RUNS_OF_PAGE }),
+        queryKey: keyOf(dagId, word),
+        queryFn: ({ pageParam }) => fetchPage(dagId, { ...filter, cursor: pageParam, limit: RUNS_OF_PAGE }),
         initialPageParam: "",
         getNextPageParam: (page) => page.next_cursor,
+        placeholderData: (before) => before,
     });
-    useEffect(() => followRuns(dagId), [dagId]);
+    useEffect(() => followRuns(dagId, word), [dagId, word]);
     return grid;
 }
 
-function fetchPage(dagId: string, query: { cursor?: string; limit?: number; run_id?: string[] }): Promise<GridPage> {
+const keyOf = (dagId: string, filter: string): QueryKey => [...keys.dag(dagId), "grid", filter];
+
+type GridQuery = Partial<RunFilter> & { cursor?: string; limit?: number; run_id?: string[] };
+
+function fetchPage(dagId: string, query: GridQuery): Promise<GridPage> {
     return answered(api.GET("/ui/dags/{dag_id}/grid", { params: { path: { dag_id: dagId }, query } }));
 }
 
-function followRuns(dagId: string): () => void {
+function followRuns(dagId: string, filter: string): () => void {
     const waiting = new Set<string>();
     let isAsking = false;
     const ask = async () => {
@@ -33,7 +39,7 @@ function followRuns(dagId: string): () => void {
         while (waiting.size > 0) {
             const run_id = [...waiting].slice(0, RUNS_OF_PAGE);
             for (const one of run_id) waiting.delete(one);
-            await put(dagId, run_id);
+            await put(dagId, filter, run_id);
         }
         isAsking = false;
     };
@@ -43,14 +49,16 @@ function followRuns(dagId: string): () => void {
     });
 }
 
-async function put(dagId: string, runIds: string[]): Promise<void> {
+async function put(dagId: string, filter: string, runIds: string[]): Promise<void> {
+    const queryKey = keyOf(dagId, filter);
     try {
-        const fresh = await fetchPage(dagId, { run_id: runIds, limit: RUNS_OF_PAGE });
-        queries.setQueryData<InfiniteData<GridPage>>([...keys.dag(dagId), "grid"], (before) =>
-            before === undefined ? before : { ...before, pages: withFresh(before.pages, fresh) },
+        const wanted = JSON.parse(filter) as RunFilter;
+        const fresh = await fetchPage(dagId, { ...wanted, run_id: runIds, limit: RUNS_OF_PAGE });
+        queries.setQueryData<InfiniteData<GridPage>>(queryKey, (before) =>
+            before === undefined ? before : { ...before, pages: withFresh(before.pages, fresh, new Set(runIds)) },
         );
     } catch {
         // What could not be fetched now is fetched whole when the server is back.
-        await queries.invalidateQueries({ queryKey: [...keys.dag(dagId), "grid"] });
+        await queries.invalidateQueries({ queryKey });
     }
 }
