@@ -24,7 +24,12 @@ _TEAM: Final = """
     JOIN dag ON dag.dag_id = coalesce(instance.dag_id, version.dag_id)
     WHERE trigger.id = %(id)s
 """
-_RUN_STATES: Final = "SELECT run_id, state FROM dag_run WHERE dag_id = %(dag_id)s AND run_id = ANY(%(run_ids)s)"
+# Another team's DAG does not exist for a trigger, as for a task (``waits``).
+_RUN_STATES: Final = """
+    SELECT run_id, state FROM dag_run
+    WHERE dag_id = %(dag_id)s AND run_id = ANY(%(run_ids)s)
+      AND EXISTS (SELECT FROM dag WHERE dag.dag_id = dag_run.dag_id AND coalesce(dag.team, '') IN ('', %(team)s))
+"""
 
 
 def answer(
@@ -44,9 +49,10 @@ def answer(
             case "get_variable":
                 return find_variable(connection, str(args["key"]), crypto=crypto, team=_team(connection, trigger_id))
             case "get_states":
-                return states_of(connection, args)
+                return states_of(connection, args, team=_team(connection, trigger_id))
             case "get_run_states":
                 asked = {"dag_id": str(args["dag_id"]), "run_ids": [str(one) for one in args["run_ids"]]}
+                asked["team"] = _team(connection, trigger_id)
                 return {row[0]: row[1] for row in tuples(connection, _RUN_STATES, asked)}
     except KeyError as error:
         raise InvalidRequestError(f"the question {op!r} of a trigger lacks {error}") from error

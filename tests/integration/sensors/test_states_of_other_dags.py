@@ -10,7 +10,7 @@ from tests.support.holding import hold
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import ExpandArgument, ExpandDocument, GroupDocument, TaskDocument
-from treadle_metadata import waits
+from treadle_metadata import trigger_answers, waits
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.crypto import Crypto
@@ -104,3 +104,18 @@ def test_a_malformed_wait_is_refused(scheduler: TestScheduler) -> None:
             crypto = Crypto.of_setting(scheduler.context.settings.fernet_key)
             with pytest.raises(InvalidRequestError, match="cannot wait"):
                 waits.answer(connection, request, crypto=crypto, now=scheduler.clock.now())
+
+
+def test_a_trigger_is_told_of_its_teams_dags_and_of_those_that_belong_to_nobody(scheduler: TestScheduler) -> None:
+    args = {"dag_id": "other", "logical_dates": [DATE.isoformat()], "task_ids": None, "group_id": None}
+    crypto = Crypto.of_setting(scheduler.context.settings.fernet_key)
+    with scheduler.database.begin() as connection:
+        execute(connection, "INSERT INTO team (name, created_at) VALUES ('blue', now())")
+    for team, seen in ((None, 1), ("blue", 0)):
+        scheduler.set_dag("other", team=team)
+        with scheduler.database.begin() as connection:
+            found = trigger_answers.answer(connection, "get_states", args, crypto=crypto)
+            runs = trigger_answers.answer(
+                connection, "get_run_states", {"dag_id": "other", "run_ids": ["r"]}, crypto=crypto
+            )
+        assert (len(found["runs"]), len(runs)) == (seen, seen)
