@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -35,13 +36,15 @@ def test_a_trigger_waits_for_the_end_and_brings_the_result(service: Service, cli
     got: list[httpx.Response] = []
     body = {"dag_run_id": "order", "logical_date": None, "conf": {"loaves": 4}}
     ask = threading.Thread(
-        target=lambda: got.append(client.post(f"{RUNS}?wait=true&interval=5&result=sell&result=bake", json=body))
+        target=lambda: got.append(client.post(f"{RUNS}?wait=true&interval=30&result=sell&result=bake", json=body))
     )
     ask.start()
     wait_until(lambda: "order" in service.scheduler.run_states("bakery"), 20)
     service.scheduler.beats()
     ask.join()
     (answer,) = got
+    # Told of the end, not found at the next look.
+    assert answer.elapsed < timedelta(seconds=20)
     assert answer.headers["content-type"].startswith("application/x-ndjson")
     first, *_, last = lines(answer)
     assert first == {"state": "queued", "dag_run_id": "order"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import AwareDatetime, Field
 from sqlalchemy import Connection
 
@@ -15,7 +15,8 @@ from treadle_metadata.deletion import delete_run
 from treadle_metadata.marking import mark_run
 from treadle_metadata.notes import checked_note, set_run_note
 from treadle_metadata.queries import runs as queries
-from treadle_metadata.queries.dags import get_dag
+from treadle_metadata.queries.dags import check_dag
+from treadle_metadata.queries.paging import Page
 from treadle_metadata.runs import checked_interval, lock_run, trigger_run
 from treadle_webserver.authorize import Actor, ActorOf
 from treadle_webserver.etags import IfMatch, require_match, tag
@@ -134,10 +135,13 @@ UpdateMask = Annotated[list[Literal["state", "note"]] | None, Query(max_length=2
 @router.get("")
 def get_dag_runs(dag_id: DagId, query: Annotated[RunQuery, Query()], service: ServiceOf) -> RunListShape:
     """List runs of a DAG (``~``: of all DAGs), by default the newest first."""
-    with service.database.begin() as connection:
+
+    def read(connection: Connection) -> Page:
         if one_or_all(dag_id) is not None:
-            get_dag(connection, dag_id)
-        page = queries.list_runs(connection, query.wanted(dag_id), query.page)
+            check_dag(connection, dag_id)
+        return queries.list_runs(connection, query.wanted(dag_id), query.page)
+
+    page = service.database.run_each(read)
     return {"dag_runs": [run_shape(row) for row in page.rows], **cursors(page)}
 
 
@@ -147,6 +151,7 @@ def get_dag_runs(dag_id: DagId, query: Annotated[RunQuery, Query()], service: Se
     responses={200: {"description": "The run; with `wait`, lines of JSON until it has ended", "content": {NDJSON: {}}}},
 )
 def trigger_dag_run(
+    request: Request,
     dag_id: DagId,
     body: TriggerBody,
     actor: ActorOf,
@@ -165,7 +170,7 @@ def trigger_dag_run(
     if not wait:
         return run_shape(run)
     first = {"state": run["state"], "dag_run_id": run["run_id"]}
-    return streamed(service, dag_id, run["run_id"], first, interval, result)
+    return streamed(request, service, (dag_id, run["run_id"]), first, interval, result)
 
 
 def _triggered(dag_id: str, body: TriggerBody, actor: Actor, service: Service) -> dict[str, Any]:

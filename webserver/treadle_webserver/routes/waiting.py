@@ -1,18 +1,19 @@
 """Waiting for a run to end: lines of JSON while it goes on, at the end with what chosen tasks returned (case H3).
 
 ``wait_dag_run_until_finished`` waits for a run that is there, ``streamed`` also serves ``POST .../dagRuns?wait=true``.
-Between two looks a waiting request holds neither a thread nor a connection. A crash ends the answer without its last
-line; asking again goes on.
+A waiting request holds neither a thread nor a connection: the hub of live events tells it when its run has changed, and
+the interval is only a safety net. A crash, or a server that stops, ends the answer without its last line; asking again
+goes on.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
@@ -24,6 +25,8 @@ from treadle_metadata.queries.xcoms import returned_values
 from treadle_metadata.rights.permissions import Permission
 from treadle_metadata.states import FINISHED_RUNS
 from treadle_webserver.authorize import Actor, ActorOf, scope_for
+from treadle_webserver.live.hub import Hub
+from treadle_webserver.live.ring import Told
 from treadle_webserver.parameters import DagId, RunId
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import Service, ServiceOf
@@ -33,9 +36,6 @@ router = APIRouter(prefix="/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}", tags=["D
 NDJSON: Final = "application/x-ndjson"
 UNBUFFERED: Final = {"X-Accel-Buffering": "no"}
 """Tells proxies to hand each line on as it comes."""
-FIRST_LOOK: Final = 0.02
-"""Seconds; every look waits twice as long as the one before, up to the interval, so a short run is seen to end soon."""
-
 Interval = Annotated[float, Query(ge=0.05, le=3600, description="Longest time between two lines, in seconds")]
 Result = Annotated[
     list[Annotated[str, Query(max_length=500)]],
@@ -49,6 +49,7 @@ Result = Annotated[
     responses={200: {"description": "Lines of JSON until the run has ended", "content": {NDJSON: {}}}},
 )
 async def wait_dag_run_until_finished(
+    request: Request,
     dag_id: DagId,
     dag_run_id: RunId,
     actor: ActorOf,
@@ -61,7 +62,7 @@ async def wait_dag_run_until_finished(
     The last line holds ``results``: what the tasks named by ``result`` returned, a list of a mapped one.
     """
     first = await run_in_threadpool(_begin, service, actor, dag_id, dag_run_id, result)
-    return streamed(service, dag_id, dag_run_id, first, interval, result)
+    return streamed(request, service, (dag_id, dag_run_id), first, interval, result)
 
 
 def require_results(service: Service, actor: Actor, dag_id: str, result: Sequence[str]) -> None:
@@ -77,30 +78,58 @@ def require_results(service: Service, actor: Actor, dag_id: str, result: Sequenc
 
 
 def streamed(
-    service: Service, dag_id: str, run_id: str, first: dict[str, Any], interval: float, result: Sequence[str]
+    request: Request,
+    service: Service,
+    name: tuple[str, str],
+    first: dict[str, Any],
+    interval: float,
+    result: Sequence[str],
 ) -> StreamingResponse:
-    """Answer with the line ``first``, then one whenever the state changes or ``interval`` has passed, until the end."""
-    lines = _lines(service, dag_id, run_id, first, interval, result)
+    """Answer with the line ``first``, then one whenever the state changes or ``interval`` has passed, until the end.
+
+    ``name``: DAG and run.
+    """
+    lines = _lines(request.app.state.live, service, name, first, interval, result)
     return StreamingResponse(lines, media_type=NDJSON, headers=UNBUFFERED)
 
 
 async def _lines(
-    service: Service, dag_id: str, run_id: str, first: dict[str, Any], interval: float, result: Sequence[str]
+    hub: Hub, service: Service, name: tuple[str, str], first: dict[str, Any], interval: float, result: Sequence[str]
 ) -> AsyncIterator[str]:
     yield _line(first)
-    state, pause, silent = first["state"], FIRST_LOOK, 0.0
-    while state not in FINISHED_RUNS:
-        pause = min(pause, interval)
-        await asyncio.sleep(pause)
-        silent, pause = silent + pause, pause * 2
-        try:
-            found = await run_in_threadpool(_look, service, dag_id, run_id, result)
-        except MetadataError as error:
-            yield _line({"state": None, "error": str(error)})
-            return
-        if found["state"] != state or silent >= interval:
-            silent, state = 0.0, found["state"]
-            yield _line(found)
+    state, told_at = first["state"], time.monotonic()
+    if state in FINISHED_RUNS:
+        return
+    hub.join()
+    try:
+        # What changed before it was heard of is seen by the first look.
+        number, may_differ = hub.ring.newest, True
+        while state not in FINISHED_RUNS and not hub.is_closed:
+            if may_differ:
+                found = await run_in_threadpool(_look, service, *name, result)
+                if found["state"] != state or time.monotonic() - told_at >= interval:
+                    yield _line(found)
+                    state, told_at = found["state"], time.monotonic()
+            heard = state not in FINISHED_RUNS and await hub.changed(
+                number, max(0.0, told_at + interval - time.monotonic())
+            )
+            newest = hub.ring.newest
+            may_differ = not heard or _concerns(hub.ring.after(number), *name)
+            number = newest
+    except MetadataError as error:
+        yield _line({"state": None, "error": str(error)})
+    finally:
+        hub.leave()
+
+
+def _concerns(told: Sequence[Told] | None, dag_id: str, run_id: str) -> bool:
+    """Tell whether what was told (None: something was missed) may be about a run."""
+    if told is None:
+        return True
+    return any(
+        one.dags is None or dag_id in one.dags or any((run.dag_id, run.run_id) == (dag_id, run_id) for run in one.runs)
+        for one in told
+    )
 
 
 def _begin(service: Service, actor: Actor, dag_id: str, run_id: str, result: Sequence[str]) -> dict[str, Any]:
