@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from treadle.sensors.asset import AssetSensor
-    from treadle.sensors.base import BaseSensor, BaseSensorOperator, PokeReturnValue
+    from treadle.sensors.base import BaseSensor, BaseSensorOperator, PokeReturnValue, poke_mode_only
     from treadle.sensors.bash import BashSensor
     from treadle.sensors.external_task import ExternalTaskMarker, ExternalTaskSensor
     from treadle.sensors.file import FileSensor
@@ -37,11 +37,12 @@ __all__ = [
     "TimeSensor",
     "WaitSensor",
     "WeekDay",
+    "poke_mode_only",
 ]
 
 _NAMES_BY_MODULE = {
     "asset": ("AssetSensor",),
-    "base": ("BaseSensor", "BaseSensorOperator", "PokeReturnValue"),
+    "base": ("BaseSensor", "BaseSensorOperator", "PokeReturnValue", "poke_mode_only"),
     "bash": ("BashSensor",),
     "external_task": ("ExternalTaskMarker", "ExternalTaskSensor"),
     "file": ("FileSensor",),

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from treadle.errors import FailTask, InvalidArgumentError, NotInTaskError, SkipTask, TaskTimeout
 from treadle.errors_of_waits import RescheduleTask, SensorTimeout
@@ -52,6 +52,9 @@ class BaseSensor(BaseOperator):
 
     can_defer: ClassVar[bool] = False
     """Whether the sensor has a trigger, so that ``mode="deferrable"`` can be chosen."""
+
+    only_pokes: ClassVar[bool] = False
+    """Whether it keeps something from poke to poke, so that no other mode can be chosen (:func:`poke_mode_only`)."""
 
     def __init__(
         self,
@@ -95,6 +98,9 @@ class BaseSensor(BaseOperator):
     def _check(self) -> None:
         if self.mode not in MODES:
             raise InvalidArgumentError(repr(self), "mode", self.mode, f"one of {', '.join(MODES)}", site=self.site)
+        if self.only_pokes and self.mode != "poke":
+            expected = "poke: this sensor keeps something from poke to poke"
+            raise InvalidArgumentError(repr(self), "mode", self.mode, expected, site=self.site)
         if self.mode == "deferrable" and not self.can_defer:
             expected = "poke or reschedule: this sensor has no trigger that could wait in its place"
             raise InvalidArgumentError(repr(self), "mode", self.mode, expected, site=self.site)
@@ -216,3 +222,11 @@ class Wait:
 
 BaseSensorOperator = BaseSensor
 """Airflow's name."""
+
+Kind = TypeVar("Kind", bound=type[BaseSensor])
+
+
+def poke_mode_only(kind: Kind) -> Kind:
+    """Decorator of a sensor class that keeps something from poke to poke: other modes are refused in the DAG file."""
+    kind.only_pokes = True
+    return kind

@@ -14,7 +14,7 @@ from treadle import DAG, BaseSensor, DagError, FailTask, PokeReturnValue, Resche
 from treadle.runtime.local_supervisor import LocalSupervisor
 from treadle.runtime.run_task import Limits, run_attempt
 from treadle.runtime.supervisor import AttemptResult
-from treadle.sensors import FileSensor, PythonSensor
+from treadle.sensors import FileSensor, PythonSensor, poke_mode_only
 from treadle.serialization import document_of
 
 
@@ -119,6 +119,18 @@ def test_arguments_that_cannot_be_used_are_refused_with_their_place(arguments: d
     with pytest.raises(DagError, match=said) as refused:
         looking([], **arguments)
     assert f"{__file__}, line" in str(refused.value)
+
+
+def test_a_sensor_that_keeps_something_from_poke_to_poke_takes_no_other_mode() -> None:
+    @poke_mode_only
+    class Counting(PythonSensor):
+        pass
+
+    with DAG("d"):
+        Counting(task_id="look", python_callable=bool)
+        with pytest.raises(DagError, match="keeps something from poke to poke"):
+            Counting(task_id="other", python_callable=bool, mode="reschedule")
+        PythonSensor(task_id="free", python_callable=bool, mode="reschedule")
 
 
 def test_task_sensor_makes_a_sensor_of_a_function_and_takes_its_arguments() -> None:
