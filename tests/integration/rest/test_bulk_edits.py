@@ -82,6 +82,22 @@ def test_an_edit_that_saw_something_older_is_refused(admin: Client) -> None:
         assert [admin.patch(path, json=body, headers={"If-Match": seen}).status_code for _ in range(2)] == [200, 412]
 
 
+def test_runs_instances_and_dags_are_guarded_too(service: Service, app: FastAPI) -> None:
+    with client_of(app) as client:
+        client.token = service.token
+        runs = "/api/v2/dags/bakery/dagRuns"
+        client.post(runs, json={"dag_run_id": "order", "logical_date": None})
+        service.scheduler.beats()
+        for path, body in (
+            ("/api/v2/dags/bakery", {"is_paused": True}),
+            (f"{runs}/order", {"note": "late"}),
+            (f"{runs}/order/taskInstances/sell", {"note": "late"}),
+        ):
+            seen = {"If-Match": client.get(path).headers["etag"]}
+            assert [client.patch(path, json=body, headers=seen).status_code for _ in range(2)] == [200, 412]
+            assert client.patch(path, json=body, headers={"If-Match": "*"}).status_code == 200
+
+
 def test_of_two_edits_that_saw_the_same_one_is_refused(admin: Client, app: FastAPI) -> None:
     admin.post("/api/v2/variables", json={"key": "oven", "value": "220"})
     seen = admin.get("/api/v2/variables/oven").headers["etag"]
