@@ -1,4 +1,4 @@
-"""The page of the SDK: what ``treadle`` and ``treadle.operators`` offer, from their signatures and docstrings."""
+"""The page of the SDK: what ``treadle``, its operators and sensors offer, from their signatures and docstrings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from docs.pages import meanings
 from docs.pages.markdown import code, prose, sentence, table
 
 import treadle
-from treadle import dag_arguments, errors, operators
+from treadle import dag_arguments, errors, operators, sensors
 from treadle.operators import arguments
 from treadle.runtime.context import context_keys
 
@@ -20,6 +20,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "DAGs": ("DAG", "dag"),
     "Tasks": ("task", "TaskGroup", "task_group", "chain", "chain_linear", "cross_downstream", "Label", "XComArg"),
     "Operators": tuple(name for name in operators.__all__ if name != "MappedOperator"),
+    "Sensors": tuple(name for name in sensors.__all__ if name != "BaseSensorOperator"),
     "Params and templates": ("Param", "ParamsDict", "DagParam", "TemplateFile", "literal"),
     "While a task runs": ("get_current_context", "Context", "Variable", "Connection"),
     "Callbacks and deadlines": (
@@ -70,7 +71,11 @@ def _groups() -> Iterator[str]:
 
 
 def _found(name: str) -> Any:
-    return getattr(treadle, name) if name in treadle.__all__ else getattr(operators, name)
+    return getattr(_home(name), name)
+
+
+def _home(name: str) -> Any:
+    return next(one for one in (treadle, operators, sensors) if name in one.__all__)
 
 
 def _is_error(name: str) -> bool:
@@ -79,8 +84,8 @@ def _is_error(name: str) -> bool:
 
 
 def _entry(name: str, found: Any) -> Iterator[str]:
-    home = "" if name in treadle.__all__ else " (from `treadle.operators`)"
-    yield f"### {name}{home}\n"
+    home = _home(name)
+    yield f"### {name}{'' if home is treadle else f' (from `{home.__name__}`)'}\n"
     if not inspect.isclass(found) and not inspect.isroutine(found):
         yield from _decorators(name, found)
         return
@@ -100,7 +105,7 @@ def _decorators(name: str, found: Any) -> Iterator[str]:
 
 def _members(found: type[Any]) -> Iterator[str]:
     if issubclass(found, Enum):
-        yield "Values: " + ", ".join(code(one.value) for one in found) + ".\n"
+        yield "Values: " + ", ".join(code(str(one.value)) for one in found) + ".\n"
         return
     lines = []
     for name, value in vars(found).items():
