@@ -17,7 +17,7 @@ DOCS: Final = Path(__file__).resolve().parent
 # Run as a program, Python looks for modules beside this file and not in its parent.
 sys.path.insert(0, str(DOCS.parent))
 
-from docs.pages import cli, rest_api, sdk, settings, states, ui_api  # noqa: E402
+from docs.pages import cli, rest_api, rights, sdk, settings, states, ui_api  # noqa: E402
 
 from treadle import trigger_rules  # noqa: E402
 
@@ -28,6 +28,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "settings": settings.page,
     "sdk": sdk.page,
     "states": states.page,
+    "rights": rights.page,
     "rest-api": rest_api.page,
     "ui-api": ui_api.page,
 }
