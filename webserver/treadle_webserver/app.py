@@ -28,6 +28,7 @@ from treadle_metadata.settings import Settings
 from treadle_metadata.triggerer_tokens import TriggererTokens
 from treadle_webserver import errors, openapi
 from treadle_webserver.authorize import authorize
+from treadle_webserver.branches import Branch
 from treadle_webserver.identity_provider import provider_of
 from treadle_webserver.limits import Limits
 from treadle_webserver.live.hub import Hub
@@ -111,7 +112,7 @@ def _guarded(routers: tuple[APIRouter, ...]) -> tuple[BaseRoute, ...]:
         dependencies=[Depends(authorize)],
     )
     for router in routers:
-        mold.include_router(router)
+        mold.include_router(Branch(router))
     _built[key] = routers, tuple(mold.router.routes)
     return _built[key][1]
 

@@ -125,8 +125,8 @@ UpdateMask = Annotated[list[Literal["is_paused"]] | None, Query(max_length=1)]
 @router.get("/dags")
 def get_dags(query: Annotated[DagQuery, Query()], actor: ActorOf, service: ServiceOf) -> DagListShape:
     """List DAGs."""
-    with service.database.begin() as connection:
-        return _list_shape(queries.list_dags(connection, query.wanted(actor), query.page), service)
+    page = service.database.run_each(lambda connection: queries.list_dags(connection, query.wanted(actor), query.page))
+    return _list_shape(page, service)
 
 
 @router.patch("/dags")

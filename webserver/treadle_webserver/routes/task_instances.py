@@ -13,7 +13,7 @@ from treadle_metadata.errors import InvalidRequestError, NotFoundError
 from treadle_metadata.marking import mark_selected
 from treadle_metadata.notes import set_instance_note
 from treadle_metadata.queries import task_instances as queries
-from treadle_metadata.queries.dags import get_dag
+from treadle_metadata.queries.dags import check_dag
 from treadle_metadata.queries.paging import Page, PageRequest
 from treadle_metadata.runs import lock_run
 from treadle_metadata.selecting import Selection
@@ -139,11 +139,13 @@ def get_task_instances(
     dag_id: DagId, dag_run_id: RunId, query: Annotated[InstanceQuery, Query()], service: ServiceOf
 ) -> InstanceListShape:
     """List the task instances of a run; ``~`` stands for all DAGs or all runs."""
-    with service.database.begin() as connection:
+
+    def read(connection: Connection) -> Page:
         if one_or_all(dag_id) is not None:
-            get_dag(connection, dag_id)
-        page = queries.list_instances(connection, query.wanted(dag_id, dag_run_id), query.page)
-    return _list_shape(page)
+            check_dag(connection, dag_id)
+        return queries.list_instances(connection, query.wanted(dag_id, dag_run_id), query.page)
+
+    return _list_shape(service.database.run_each(read))
 
 
 @router.get("/{task_id}")
@@ -262,6 +264,7 @@ def change_instances(
     if not given:
         raise InvalidRequestError("nothing to change: expected 'new_state', 'note', or both")
     require_task(connection, dag_id, run_id, task_id, map_index)
+    was = _told(_changed(connection, *name), given)
     if "new_state" in given and body.new_state is not None:
         mark_selected(
             connection, body.selection(dag_id, run_id, [task_id], map_index), body.new_state, now=service.now()
@@ -276,9 +279,16 @@ def change_instances(
         run_id=run_id,
         task_id=task_id,
         map_index=map_index,
-        detail=body.model_dump(include=given),
+        before=was,
+        after=_told(_changed(connection, *name), given),
         now=service.now(),
     )
+
+
+def _told(rows: Sequence[Mapping[str, Any]], given: Collection[str]) -> dict[str, Any]:
+    """Return what the audit log is told of instances: the states and notes that are among them."""
+    columns = {"new_state": "state", "note": "note"}
+    return {columns[name]: sorted({str(row[columns[name]]) for row in rows}) for name in sorted(given)}
 
 
 def changed_shape(rows: Sequence[Mapping[str, Any]]) -> ChangedInstancesShape:
