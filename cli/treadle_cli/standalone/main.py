@@ -133,7 +133,7 @@ def _wait_until_listening(supervisor: Supervisor, host: str, port: int) -> bool:
 
 def _greet(settings: Settings, password: str | None) -> None:
     shown = f"[{settings.host}]" if ":" in settings.host else settings.host
-    print(f"Treadle {__version__}: REST API on http://{shown}:{settings.port}/api/v2 (there is no web UI yet)")
+    print(f"Treadle {__version__}: http://{shown}:{settings.port} (web pages; the REST API is at /api/v2)")
     print(f"DAGs folder: {settings.path('dags_folder')}")
     print(f"Logs: {settings.path('logs_folder')} (tasks), {settings.home / 'daemons'} (daemons)")
     if password is not None:

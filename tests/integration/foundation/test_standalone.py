@@ -115,7 +115,7 @@ def _postgres(home: Path) -> int:
 def test_a_first_start_makes_secrets_and_an_account_and_ctrl_c_ends_everything(home: Path, port: int) -> None:
     standalone = Standalone(home, port)
     output = standalone.wait_for(READY)
-    assert f"REST API on http://127.0.0.1:{port}/api/v2" in output
+    assert f"http://127.0.0.1:{port} (web pages; the REST API is at /api/v2)" in output
     assert f"DAGs folder: {home}/dags" in output
     password = re.search(r"Login: admin / (\S{16}) ", output)
     secrets = tomllib.loads((home / "secrets.toml").read_text())
