@@ -125,7 +125,7 @@ def _note(connection: Connection, of: Mapping[str, Any], args: Mapping[str, Any]
     if not found:
         raise _over(of)
     ((began_at, pokes),) = found
-    return {"waited": max(0.0, (now - began_at).total_seconds()), "pokes": pokes}
+    return {"waited": max(0.0, (now - began_at).total_seconds()), "pokes": pokes, "at": now.isoformat()}
 
 
 def _over(of: Mapping[str, Any]) -> InvalidRequestError:

@@ -27,7 +27,7 @@ class InMemoryWaits:
         """Note one poke in vain."""
         began, pokes = self._waits.get(of, (time.monotonic(), 0))
         self._waits[of] = (began, pokes + 1)
-        return {"waited": time.monotonic() - began, "pokes": pokes + 1}
+        return {"waited": time.monotonic() - began, "pokes": pokes + 1, "at": datetime.now(UTC).isoformat()}
 
     def get_states(self, question: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Return that there are no runs of other DAGs."""

@@ -110,7 +110,8 @@ class Supervisor(Protocol):
     def note_wait(self, of: str, wait: Mapping[str, Any]) -> dict[str, Any]:
         """Note that a sensor looked in vain: its ``mode``, ``timeout`` (seconds), and the ``first_try`` of its wait.
 
-        Returns ``waited``, in seconds since that try began, and ``pokes``, how many were in vain, this one among them.
+        Returns ``waited``, in seconds since that try began, ``pokes``, how many were in vain, this one among them, and
+        ``at``, the server's time.
         """
 
     def get_states(self, question: Mapping[str, Any]) -> dict[str, Any]:

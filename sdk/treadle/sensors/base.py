@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from treadle.errors import FailTask, InvalidArgumentError, NotInTaskError, SkipTask, TaskTimeout
@@ -132,7 +132,7 @@ class BaseSensor(BaseOperator):
             # In a test there is no scheduler that would start it again.
             if self.mode == "reschedule" and not context["test_mode"]:
                 self.log.info("Not yet; the next poke is in %.0f s", pause)
-                raise RescheduleTask(datetime.now(UTC) + timedelta(seconds=pause))
+                raise RescheduleTask(wait.until(pause))
             time.sleep(pause)
             found = self.look(context)
             wait.pokes += 1
@@ -195,6 +195,7 @@ class Wait:
         timeout = sensor.timeout.total_seconds()
         known = supervisor.note_wait(self._of, {"mode": sensor.mode, "timeout": timeout, "first_try": first_try})
         self.pokes: int = known["pokes"]
+        self._at = datetime.fromisoformat(known["at"])
         self._waited: float = known["waited"]
         self._since = clock()
 
@@ -207,6 +208,10 @@ class Wait:
     def left(self) -> float:
         """Seconds until the timeout; less than 0 after it."""
         return self._sensor.pauses.timeout - self.waited
+
+    def until(self, pause: float) -> datetime:
+        """Return when ``pause`` seconds from now are over, by the server's clock: this machine's may be wrong."""
+        return self._at + timedelta(seconds=self._clock() - self._since + pause)
 
     def pause(self) -> float:
         """Return the seconds until the next poke.

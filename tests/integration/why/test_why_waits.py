@@ -101,9 +101,10 @@ def test_the_time_of_a_wait_counts_from_the_first_attempt_and_is_kept_from_one_t
             FROM task_attempt
             """,
         )
-    assert wait(scheduler, "one") == {"waited": 30.0, "pokes": 1}
+    assert wait(scheduler, "one") == {"waited": 30.0, "pokes": 1, "at": scheduler.clock.now().isoformat()}
     scheduler.clock.advance(timedelta(seconds=90))
-    assert wait(scheduler, "one", "reschedule") == {"waited": 120.0, "pokes": 2}
+    then = scheduler.clock.now().isoformat()
+    assert wait(scheduler, "one", "reschedule") == {"waited": 120.0, "pokes": 2, "at": then}
 
 
 def test_fifteen_sensors_that_hold_fifteen_slots_are_reported_with_the_task_that_cannot_start(

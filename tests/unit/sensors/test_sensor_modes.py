@@ -19,16 +19,17 @@ from treadle.serialization import document_of
 
 
 class Remembering(LocalSupervisor):
-    """Keeps a wait as a server does, and says that ``waited`` seconds have passed."""
+    """Keeps a wait as a server does, whose clock is ``ahead``, and says that ``waited`` seconds have passed."""
 
-    def __init__(self, waited: float = 0.0) -> None:
+    def __init__(self, waited: float = 0.0, ahead: timedelta = timedelta(0)) -> None:
         super().__init__({}, {})
         self.waited = waited
+        self.ahead = ahead
         self.noted: list[dict[str, Any]] = []
 
     def note_wait(self, of: str, wait: Any) -> dict[str, Any]:  # noqa: ARG002
         self.noted.append(dict(wait))
-        return {"waited": self.waited, "pokes": len(self.noted)}
+        return {"waited": self.waited, "pokes": len(self.noted), "at": (datetime.now(UTC) + self.ahead).isoformat()}
 
 
 def looking(results: list[Any], **arguments: Any) -> DAG:
@@ -69,6 +70,14 @@ def test_in_mode_reschedule_the_attempt_ends_until_the_next_poke() -> None:
     assert found.resume is not None
     pause = datetime.fromisoformat(found.resume["at"]) - datetime.now(UTC)
     assert timedelta(minutes=4) < pause <= timedelta(minutes=5)
+
+
+def test_the_next_poke_is_told_by_the_servers_clock() -> None:
+    dag = looking([False], mode="reschedule", poke_interval=60)
+    found = attempted(dag, Remembering(ahead=timedelta(hours=2)))
+    assert found.resume is not None
+    pause = datetime.fromisoformat(found.resume["at"]) - datetime.now(UTC)
+    assert timedelta(hours=2) < pause <= timedelta(hours=2, minutes=1)
 
 
 def test_the_last_poke_is_at_the_timeout_and_then_it_fails_without_a_retry() -> None:
