@@ -54,7 +54,7 @@ IDS: Final[dict[str, Any]] = {
     "section": "treadle",
     "option": "parallelism",
 }
-SECONDS: Final = float(os.environ.get("OPENAPI_SECONDS", "6"))
+SECONDS: Final = float(os.environ.get("OPENAPI_SECONDS", "4"))
 FEW: Final = settings(
     max_examples=2,
     derandomize=True,
