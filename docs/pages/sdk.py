@@ -105,7 +105,8 @@ def _decorators(name: str, found: Any) -> Iterator[str]:
 
 def _members(found: type[Any]) -> Iterator[str]:
     if issubclass(found, Enum):
-        yield "Values: " + ", ".join(code(one.value if isinstance(one.value, str) else one.name) for one in found) + ".\n"
+        values = [one.value if isinstance(one.value, str) else one.name for one in found]
+        yield "Values: " + ", ".join(map(code, values)) + ".\n"
         return
     lines = []
     for name, value in vars(found).items():
