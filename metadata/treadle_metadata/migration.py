@@ -60,8 +60,10 @@ def require_current(connection: Connection) -> None:
         SchemaError: the schema is older or newer.
     """
     found = current(connection)
-    if found == head():
+    if found == head() and scoped_views.are_current(connection):
         return
+    if found == head():
+        raise SchemaError("the database has the views of another Treadle with the same tables; run: treadle db migrate")
     if found is not None and found > head():
         raise SchemaError(f"the database has schema version {found}, newer than the {head()} that this Treadle knows")
     state = "has no tables" if found is None else f"has schema version {found}"

@@ -11,6 +11,7 @@ from tests.support.databases import CLOCK_START
 
 from treadle_metadata import embedded_postgres, migration, partitions
 from treadle_metadata.connection import Database
+from treadle_metadata.rights import scoped_views
 from treadle_metadata.statements import execute, tuples
 from treadle_metadata.tables import PARTITIONED
 
@@ -27,6 +28,7 @@ def test_the_migrated_database_equals_the_tables(own_database: Database) -> None
 
 def test_a_column_that_no_migration_made_is_reported_as_a_difference(own_database: Database) -> None:
     with own_database.begin() as connection:
+        scoped_views.remove(connection)
         execute(connection, "ALTER TABLE dag_run DROP COLUMN note")
         execute(connection, "DROP INDEX dag_due_for_run")
         assert {(kind, str(item)) for kind, *_, item in migration.differences(connection)} >= {
@@ -57,6 +59,21 @@ def test_a_daemon_refuses_a_database_without_tables_and_names_the_command(own_da
     migration.roll_back(own_database.url, "base")
     with own_database.begin() as connection, pytest.raises(migration.SchemaError, match="run: treadle db migrate"):
         migration.require_current(connection)
+
+
+def test_the_views_of_accounts_go_with_the_schema_and_are_made_anew(own_database: Database) -> None:
+    count = "SELECT count(*) FROM pg_views WHERE schemaname = 'treadle_scope'"
+    with own_database.begin() as connection:
+        assert tuples(connection, count) == [(len(scoped_views.SCOPED),)]
+        execute(connection, "COMMENT ON SCHEMA treadle_scope IS 'of another Treadle'")
+        with pytest.raises(migration.SchemaError, match="views of another Treadle"):
+            migration.require_current(connection)
+    migration.migrate(own_database.url, CLOCK_START)
+    with own_database.begin() as connection:
+        migration.require_current(connection)
+    migration.roll_back(own_database.url, "0012")
+    with own_database.begin() as connection:
+        assert tuples(connection, count) == [(0,)]
 
 
 def test_a_daemon_refuses_a_newer_database(own_database: Database) -> None:

@@ -35,6 +35,7 @@ from treadle_metadata.rights.permissions import (
 )
 from treadle_metadata.rights.scoped_views import OPEN, SCOPED
 from treadle_metadata.settings import Settings
+from treadle_metadata.statements import tuples
 from treadle_metadata.tables import metadata
 from treadle_webserver.app import create_app, routes_of
 from treadle_webserver.authorize import authorize
@@ -362,8 +363,12 @@ def test_a_member_may_do_all_of_its_role_with_what_is_its_own(world: World) -> N
         ("DELETE", f"{dag}/assets/queuedEvents", None),
         ("DELETE", f"{run}?end_first=true", None),
     ):
+        with world.database.begin() as connection:
+            ((recorded,),) = tuples(connection, "SELECT count(*) FROM audit_log")
         answer = client.request(method, url, json=body)
         assert answer.status_code in (200, 201, 204), (method, url, answer.text)
+        with world.database.begin() as connection:
+            assert tuples(connection, "SELECT count(*) FROM audit_log")[0][0] > recorded, (method, url)
     with world.database.begin() as connection:
         assert not [row for row in rows_with(connection, "new").get("variable", []) if "new" in row]
 

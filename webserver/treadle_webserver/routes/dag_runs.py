@@ -240,6 +240,7 @@ def change_run(
         NotFoundError: there is no such run.
         ConflictError: the run is in that state already.
     """
+    before = queries.get_run(connection, dag_id, run_id)
     if given.get("state") is not None:
         mark_run(connection, dag_id, run_id, given["state"], now=service.now())
     if "note" in given:
@@ -250,7 +251,8 @@ def change_run(
         event="patch_dag_run",
         dag_id=dag_id,
         run_id=run_id,
-        detail=given,
+        before={name: before[name] for name in given},
+        after=given,
         now=service.now(),
     )
 

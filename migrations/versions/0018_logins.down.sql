@@ -1,0 +1,3 @@
+DROP TRIGGER tell_rights ON account;
+CREATE TRIGGER tell_rights AFTER UPDATE OR DELETE ON account
+    FOR EACH ROW EXECUTE FUNCTION treadle_tell_kind('rights');
