@@ -18,6 +18,7 @@ export const router = createBrowserRouter(
                     lazy: () => import("../pages/dag/index"),
                     children: DAG_PARTS,
                 },
+                { path: "dags/:dagId/runs/:runId/tasks/:taskId/:mapIndex?", lazy: () => import("../pages/task/index") },
                 { path: "*", element: <NotFound /> },
             ],
         },

@@ -1,0 +1,32 @@
+import { StateCounts } from "../components/state";
+import styles from "./actions.module.css";
+import { counted, type RunOfChanges } from "./bodies";
+
+/** Tasks of a run that are listed by name; of more, the number is told. */
+const LISTED = 30;
+
+/** Exactly what an action would change, by run and task. */
+export function Impact({ runs, none }: { runs: readonly RunOfChanges[]; none: string }) {
+    if (runs.length === 0) return <p>{none}</p>;
+    return runs.map((run) => (
+        <section key={run.runId} className={styles.run} aria-label={`Run ${run.runId}`}>
+            <h3>
+                {run.runId} <small>{counted(run.count, "task instance")}</small>
+            </h3>
+            <ul>
+                {run.tasks.slice(0, LISTED).map((task) => (
+                    <li key={`${task.taskId}/${task.action}`}>
+                        <span>
+                            {task.taskId}
+                            {task.count > 1 && ` (${task.count.toLocaleString("en")} instances)`}
+                            {task.action === "add" && " is added"}
+                            {task.action === "remove" && " is removed"}
+                        </span>
+                        <StateCounts counts={task.states} />
+                    </li>
+                ))}
+                {run.tasks.length > LISTED && <li>and {counted(run.tasks.length - LISTED, "more task")}</li>}
+            </ul>
+        </section>
+    ));
+}

@@ -1,0 +1,32 @@
+import { useMemo } from "react";
+import { useParams } from "react-router";
+import { ApiError } from "../../api/client";
+import { ErrorNote, Skeleton } from "../../components/notes";
+import { RunZone } from "../run/run_zone";
+import { InstancePage } from "./instance_page";
+import { MappedPage } from "./mapped_page";
+import { type InstanceName, useInstance } from "./shape";
+
+/** A task in a run: one instance, or the list of them where the task is mapped and none is named. */
+export function Component() {
+    const { dagId = "", runId = "", taskId = "", mapIndex = "-1" } = useParams();
+    const name = useMemo(
+        () => ({ dagId, runId, taskId, mapIndex: Number(mapIndex) }),
+        [dagId, runId, taskId, mapIndex],
+    );
+    return (
+        <RunZone dagId={dagId}>
+            <One key={`${runId}/${taskId}/${mapIndex}`} name={name} />
+        </RunZone>
+    );
+}
+
+function One({ name }: { name: InstanceName }) {
+    const instance = useInstance(name);
+    // The server says so where a task has more than one instance and none was named.
+    const isMapped = instance.error instanceof ApiError && instance.error.status === 409;
+    if (isMapped) return <MappedPage name={name} />;
+    if (instance.isError) return <ErrorNote error={instance.error} />;
+    if (instance.data === undefined) return <Skeleton height="36rem" />;
+    return <InstancePage name={name} instance={instance.data} />;
+}
