@@ -22,6 +22,7 @@ from treadle_metadata.rights.credentials import Proof, find_proof
 from treadle_metadata.rights.held import EVERYBODYS, Rights
 from treadle_metadata.rights.permissions import OF_DAGS, OF_TEAMS, Permission
 from treadle_metadata.rights.scoped_views import Scope, reaches
+from treadle_metadata.rights.teams import require_team
 from treadle_metadata.triggerer_tokens import TriggererTokenError
 from treadle_webserver.browser import COOKIE, check_write
 from treadle_webserver.permissions import TABLE
@@ -44,15 +45,16 @@ class Actor:
     secret: str | None = None
     """The secret of a browser's session."""
 
-    def team(self, needed: Permission, named: str | None) -> str:
+    def team(self, connection: Connection, needed: Permission, named: str | None) -> str:
         """Return the team that a new pool, variable or connection goes to: the named one, else the account's own.
 
         Raises:
+            NotFoundError: there is no such team, and the account may see all there are.
             InvalidRequestError: the account has several teams, so that one must be named.
             HTTPException: 403, the account may not make it there.
         """
         if self.rights.everywhere_may(needed):
-            return named or EVERYBODYS
+            return require_team(connection, named).name if named else EVERYBODYS
         own = self.rights.teams(needed)
         if named is None and len(own) == 1:
             return next(iter(own))

@@ -8,6 +8,8 @@ from datetime import timedelta
 
 import pytest
 from fastapi import FastAPI
+from pwdlib import PasswordHash
+from pwdlib.hashers.argon2 import Argon2Hasher
 from tests.integration.web.conftest import add_account
 from tests.support.web import PASSWORD, Client, client_of, session_of
 
@@ -16,7 +18,7 @@ from treadle_metadata.accounts import Role
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
-from treadle_metadata.statements import rows
+from treadle_metadata.statements import execute, rows
 from treadle_webserver.app import create_app
 
 LOGIN = {"username": "user", "password": PASSWORD}
@@ -220,6 +222,68 @@ def test_accounts_roles_teams_and_grants_are_managed_and_every_change_is_recorde
     assert by_event["set_grant"]["after"] == {"permissions": ["read DAGs", "trigger runs"]}
     assert log[2]["detail"]["before"] == {"permissions": ["read DAGs", "read logs"]}
     assert "password" not in "".join(map(str, by_event.values())).replace("password_reset", "")
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_no_role_reads_the_password_of_a_connection(
+    admin: Client, database: Database, clock: ManualClock, role: Role
+) -> None:
+    body = {
+        "connection_id": "db",
+        "conn_type": "http",
+        "host": "127.0.0.1",
+        "port": 1,
+        "password": "c4nary",
+        "extra": '{"token": "c4nary"}',
+    }
+    assert admin.post("/api/v2/connections", json=body).status_code == 201
+    if role is not Role.ADMIN:
+        add_account(database, role, clock)
+    admin.token = session_of(database, role.lower(), clock)
+    answers = [
+        admin.get("/api/v2/connections"),
+        admin.get("/api/v2/connections/db"),
+        admin.patch("/api/v2/connections/db", json={"connection_id": "db", "conn_type": "ftp"}),
+        admin.post("/api/v2/connections/test", json=body),
+        admin.post("/api/v2/connections", json=body),
+        admin.patch("/api/v2/connections", json={"actions": [{"action": "create", "entities": [body]}]}),
+        admin.get("/api/v2/eventLogs"),
+        admin.get("/ui/audit"),
+        admin.get("/auth/me"),
+    ]
+    assert "c4nary" not in "".join(one.text for one in answers)
+    assert (answers[1].status_code == 200) == (role in (Role.OP, Role.ADMIN))
+    assert all(one.status_code < 500 for one in answers)
+
+
+def test_a_team_that_is_not_there_can_own_nothing(admin: Client) -> None:
+    for url, body in (
+        ("/api/v2/variables", {"key": "k", "value": "v"}),
+        ("/api/v2/connections", {"connection_id": "c", "conn_type": "http"}),
+        ("/api/v2/pools", {"name": "p", "slots": 1}),
+    ):
+        answer = admin.post(url, json=body | {"team_name": "nobody"})
+        assert (answer.status_code, answer.json()["detail"]) == (404, "team 'nobody' was not found")
+
+
+def test_the_first_account_is_made_once_with_a_password_of_chance(database: Database, clock: ManualClock) -> None:
+    with database.begin() as connection:
+        password = accounts.create_first(connection, now=clock.now())
+        assert password is not None
+        found = accounts.verify(connection, "admin", password, now=clock.now())
+        assert (found and found.role, accounts.create_first(connection, now=clock.now())) == ("Admin", None)
+
+
+def test_a_hash_of_older_parameters_is_renewed_at_the_next_login(database: Database, clock: ManualClock) -> None:
+    old = PasswordHash([Argon2Hasher(time_cost=1, memory_cost=1024, parallelism=1)]).hash(PASSWORD)
+    with database.begin() as connection:
+        accounts.create_account(connection, "ann", None, Role.USER, now=clock.now())
+        execute(connection, "UPDATE account SET password_hash = %(old)s", {"old": old})
+        assert accounts.verify(connection, "ann", PASSWORD, now=clock.now()) is not None
+        (row,) = rows(connection, "SELECT password_hash, last_login_at FROM account")
+        assert "m=19456,t=2,p=1" in row["password_hash"]
+        assert row["last_login_at"] == clock.now()
+        assert accounts.verify(connection, "ann", PASSWORD) is not None
 
 
 def test_the_last_account_that_manages_accounts_stays(admin: Client) -> None:

@@ -152,7 +152,7 @@ class _Editor:
 
     def create(self, connection: Connection, body: ConnectionBody) -> str:
         """Create a connection, and return whose it is."""
-        team = self.actor.team(Permission.EDIT_CONNECTIONS, body.team_name)
+        team = self.actor.team(connection, Permission.EDIT_CONNECTIONS, body.team_name)
         create_connection(connection, body.connection_id, body.fields(), crypto=self.service.crypto, team=team)
         after = queries.get_connection(connection, body.connection_id, team=team)
         self._record(connection, "create_connection", None, after)

@@ -125,7 +125,7 @@ class _Editor:
 
     def create(self, connection: Connection, body: PoolBody) -> None:
         """Create a pool."""
-        team = self.actor.team(Permission.EDIT_POOLS, body.team_name)
+        team = self.actor.team(connection, Permission.EDIT_POOLS, body.team_name)
         create_pool(
             connection,
             body.name,

@@ -124,7 +124,7 @@ class _Editor:
 
     def create(self, connection: Connection, body: VariableBody) -> str:
         """Create a variable, and return whose it is."""
-        team = self.actor.team(Permission.EDIT_VARIABLES, body.team_name)
+        team = self.actor.team(connection, Permission.EDIT_VARIABLES, body.team_name)
         text = _text(body.value)
         create_variable(connection, body.key, text, body.description, crypto=self.service.crypto, team=team)
         after = {"value": audit.MASK, "description": body.description}
