@@ -47,8 +47,10 @@ if TYPE_CHECKING:
     from treadle.operators.branch import BaseBranchOperator, BranchPythonOperator, ShortCircuitOperator
     from treadle.operators.empty import EmptyOperator
     from treadle.operators.hitl import ApprovalOperator, HITLBranchOperator, HITLEntryOperator, HITLOperator
+    from treadle.operators.http import HttpOperator
     from treadle.operators.latest_only import LatestOnlyOperator
     from treadle.operators.python import PythonOperator
+    from treadle.operators.sql import SQLExecuteQueryOperator
     from treadle.params import DagParam, Param, ParamsDict
     from treadle.partition_schedules import CronPartitionTimetable, PartitionedAssetTimetable, PartitionedAtRuntime
     from treadle.partition_windows import (
@@ -142,6 +144,7 @@ __all__ = [
     "HITLEntryOperator",
     "HITLOperator",
     "HourWindow",
+    "HttpOperator",
     "IdentityMapper",
     "Label",
     "LatestOnlyOperator",
@@ -167,6 +170,7 @@ __all__ = [
     "RetryPolicy",
     "RetryRule",
     "RollupMapper",
+    "SQLExecuteQueryOperator",
     "SegmentWindow",
     "SensorTimeout",
     "ShortCircuitOperator",
@@ -245,7 +249,9 @@ _NAMES_BY_MODULE = {
     "operators.empty": ("EmptyOperator",),
     "operators.hitl": ("ApprovalOperator", "HITLBranchOperator", "HITLEntryOperator", "HITLOperator"),
     "operators.latest_only": ("LatestOnlyOperator",),
+    "operators.http": ("HttpOperator",),
     "operators.python": ("PythonOperator",),
+    "operators.sql": ("SQLExecuteQueryOperator",),
     "priority": ("PriorityWeightStrategy",),
     "rules": ("TriggerRule", "WeightRule"),
     "params": ("DagParam", "Param", "ParamsDict"),

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from treadle.operators.branch import BaseBranchOperator, BranchPythonOperator, ShortCircuitOperator
     from treadle.operators.empty import EmptyOperator
     from treadle.operators.hitl import ApprovalOperator, HITLBranchOperator, HITLEntryOperator, HITLOperator
+    from treadle.operators.http import HttpOperator
     from treadle.operators.latest_only import LatestOnlyOperator
     from treadle.operators.mapped import MappedOperator
     from treadle.operators.python import PythonOperator
+    from treadle.operators.sql import SQLExecuteQueryOperator
 
 __all__ = [
     "ApprovalOperator",
@@ -28,9 +30,11 @@ __all__ = [
     "HITLBranchOperator",
     "HITLEntryOperator",
     "HITLOperator",
+    "HttpOperator",
     "LatestOnlyOperator",
     "MappedOperator",
     "PythonOperator",
+    "SQLExecuteQueryOperator",
     "ShortCircuitOperator",
 ]
 
@@ -44,9 +48,11 @@ _HOMES = {
     "HITLBranchOperator": "hitl",
     "HITLEntryOperator": "hitl",
     "HITLOperator": "hitl",
+    "HttpOperator": "http",
     "LatestOnlyOperator": "latest_only",
     "MappedOperator": "mapped",
     "PythonOperator": "python",
+    "SQLExecuteQueryOperator": "sql",
     "ShortCircuitOperator": "branch",
 }
 
