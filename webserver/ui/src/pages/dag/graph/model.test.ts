@@ -1,0 +1,100 @@
+import Elk from "elkjs/lib/elk.bundled.js";
+import { describe, expect, it } from "vitest";
+import { boxesOf, edgeId, elkGraphOf, roundedPath, routesOf } from "./elk_graph";
+import { type GraphEdge, type GraphNode, type GraphShape, groupsAround, kinOf, seenOf } from "./model";
+
+const node = (id: string, parent: string | null = null, kind: GraphNode["kind"] = "task"): GraphNode => ({
+    id,
+    label: id,
+    kind,
+    parent,
+    is_mapped: false,
+    operator: null,
+    trigger_rule: null,
+    is_setup: false,
+    is_teardown: false,
+    doc_md: null,
+});
+const edge = (source: string, target: string, label: string | null = null): GraphEdge => ({
+    source,
+    target,
+    label,
+    kind: "task",
+});
+const graph = (nodes: GraphNode[], edges: GraphEdge[]): GraphShape => ({
+    dag_id: "d",
+    version_number: 1,
+    nodes,
+    edges,
+});
+
+const nested = graph(
+    [node("a"), node("g", null, "group"), node("g.b", "g"), node("g.h", "g", "group"), node("g.h.c", "g.h"), node("d")],
+    [edge("a", "g.b", "all"), edge("a", "g.h.c"), edge("g.b", "g.h.c"), edge("g.h.c", "d"), edge("g.b", "d")],
+);
+const pairs = (shape: GraphShape, folded: string[]) =>
+    seenOf(shape, new Set(folded)).edges.map((one) => `${one.source}>${one.target}`);
+
+describe("what is seen of a graph", () => {
+    it("is a closed group in place of all that is in it, with each edge once and none within", () => {
+        expect(seenOf(nested, new Set(["g"])).nodes.map((one) => [one.node.id, one.tasks])).toEqual([
+            ["a", 0],
+            ["g", 2],
+            ["d", 0],
+        ]);
+        expect(pairs(nested, ["g"])).toEqual(["a>g", "g>d"]);
+        expect(seenOf(nested, new Set(["g"])).edges[0]?.label).toBe("all");
+    });
+
+    it("is the inner group where only that is closed", () => {
+        expect(pairs(nested, ["g.h"])).toEqual(["a>g.b", "a>g.h", "g.b>g.h", "g.h>d", "g.b>d"]);
+    });
+
+    it("is the outer group where both are closed", () => {
+        expect(pairs(nested, ["g", "g.h"])).toEqual(["a>g", "g>d"]);
+    });
+
+    it("shows what a task waits for and what waits for it", () => {
+        const { edges } = seenOf(nested, new Set());
+        expect([...kinOf(edges, "g.b")].sort()).toEqual(["a", "d", "g.b", "g.h.c"]);
+        expect([...kinOf(edges, "d")]).toContain("a");
+        expect(groupsAround(nested.nodes, "g.h.c")).toEqual(["g.h", "g"]);
+    });
+});
+
+describe("the layout", () => {
+    it("puts what waits to the right of what it waits for, and what is in a group within its frame", async () => {
+        const boxes = boxesOf(await new Elk().layout(elkGraphOf(seenOf(nested, new Set()))));
+        const at = (id: string) => boxes.get(id) ?? { x: Number.NaN, y: Number.NaN, width: 0, height: 0 };
+        expect(at("g").x).toBeGreaterThan(at("a").x + at("a").width);
+        expect(at("d").x).toBeGreaterThan(at("g").x + at("g").width);
+        expect(at("g.h").x).toBeGreaterThan(at("g.b").x);
+        expect(at("g.h").x + at("g.h").width).toBeLessThanOrEqual(at("g").width);
+    });
+
+    it("tells where edges bend, on the whole canvas", async () => {
+        const root = elkGraphOf(seenOf(nested, new Set()));
+        const laidOut = await new Elk().layout(root);
+        const routes = routesOf({ ...laidOut, layoutOptions: root.layoutOptions ?? {} });
+        const boxes = boxesOf(laidOut);
+        const end = routes.get(edgeId("g.b", "d"))?.points.at(-1);
+        expect(end?.x).toBeCloseTo(boxes.get("d")?.x ?? 0, 0);
+        expect(routes.get(edgeId("a", "g.b"))?.label).not.toBeNull();
+    });
+
+    it("lifts, in a large graph, an edge between two groups to the groups", () => {
+        const many = Array.from({ length: 400 }, (_, at) => node(`t${at}`));
+        const elk = elkGraphOf(seenOf({ ...nested, nodes: [...nested.nodes, ...many] }, new Set()));
+        expect(elk.edges?.map((one) => `${one.sources[0]}>${one.targets[0]}`)).toEqual(["a>g", "g>d"]);
+        expect(elk.children?.[1]?.edges?.map((one) => one.id)).toEqual(["g.b\ng.h"]);
+    });
+});
+
+it("a line through points turns in rounded corners", () => {
+    const path = roundedPath([
+        { x: 0, y: 0 },
+        { x: 20, y: 0 },
+        { x: 20, y: 4 },
+    ]);
+    expect(path).toBe("M0,0L12,0Q20,0 20,2L20,4");
+});
