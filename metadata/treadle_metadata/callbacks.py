@@ -32,7 +32,8 @@ _FACTS: Final = """
            run.partition_key, run.partition_date,
            instance.task_id, instance.map_index, instance.try_number, instance.max_tries, instance.queue, instance.pool,
            dag.file, version.file_hash, version.hash AS version_hash, callback.version_id,
-           callback.version_id <> dag.version_id AS is_older_version
+           callback.version_id <> dag.version_id AS is_older_version,
+           coalesce((version.deadlines -> callback.position ->> 'is_async')::boolean, false) AS is_async
     FROM callback
     JOIN dag_run AS run ON run.id = callback.dag_run_id
     JOIN dag ON dag.dag_id = run.dag_id

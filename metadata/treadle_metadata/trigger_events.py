@@ -16,8 +16,9 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
+from treadle_metadata import awaited_callbacks
 from treadle_metadata.assets import emitting
-from treadle_metadata.connection import RUNS, WAKE, notify
+from treadle_metadata.connection import RUNS, TASKS, WAKE, notify
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.statements import execute, rows
 from treadle_metadata.states import TaskState
@@ -28,7 +29,7 @@ _LONGEST_ERROR: Final = 16 * 1024
 # Not locked: the instances come first in the order of locks.
 _FIRED: Final = """
     SELECT trigger.id, trigger.task_instance_id, trigger.month, trigger.attempt_id, trigger.classpath,
-           coalesce(deferral.ends_in_worker, false) AS ends_in_worker
+           trigger.shared_key IS NOT NULL AS is_watcher, coalesce(deferral.ends_in_worker, false) AS ends_in_worker
     FROM trigger LEFT JOIN deferral ON deferral.trigger_id = trigger.id
                                    AND deferral.task_instance_id = trigger.task_instance_id
     WHERE trigger.id = ANY(%(ids)s) AND trigger.owner = %(owner)s AND trigger.cancelled_at IS NULL
@@ -61,11 +62,15 @@ def record(
     counted: set[int] = set()
     for month, batch in groupby(sorted(waiting, key=itemgetter("month")), key=itemgetter("month")):
         counted |= _reach_tasks(connection, list(batch), month, crypto, now)
-    execute(connection, _SPENT, {"ids": [row["id"] for row in waiting], "owner": process_id})
-    watchers = [row["id"] for row in found if row["task_instance_id"] is None]
+    others = [{**row, "fired": by_trigger[row["id"]][0]} for row in found if row["task_instance_id"] is None]
+    watchers = [row["id"] for row in others if row["is_watcher"]]
+    called = [row for row in others if not row["is_watcher"] and row["attempt_id"] is not None]
+    awaited_callbacks.finish(connection, called, now=now)
+    spent = [row["id"] for row in found if not row["is_watcher"]]
+    execute(connection, _SPENT, {"ids": spent, "owner": process_id})
     if watchers:
         _emit(connection, {one: by_trigger[one] for one in watchers}, now)
-    return counted | set(watchers)
+    return counted | {row["id"] for row in others}
 
 
 def _reach_tasks(
@@ -77,7 +82,7 @@ def _reach_tasks(
     going = [{**row, **_going(row, crypto)} for row in waiting if row["id"] not in ends]
     gone_on = deferred.go_on(connection, going, month=month, now=now) if going else []
     if gone_on:
-        notify(connection, WAKE, RUNS)
+        notify(connection, WAKE, TASKS)
     ended = _end(connection, ending, month, now) if ending else set()
     reached = {row[0] for row in gone_on} | ended
     return {row["id"] for row in waiting if row["task_instance_id"] in reached}

@@ -30,6 +30,11 @@ _PATHS: Final = """
           SELECT FROM task_instance AS instance
           WHERE instance.id = trigger.task_instance_id AND instance.month = trigger.month
             AND instance.attempt_id IS DISTINCT FROM trigger.attempt_id)
+    UNION ALL
+    SELECT trigger.id, callback.log_path, callback.attempt_id::text, run.month
+    FROM trigger JOIN callback ON callback.attempt_id = trigger.attempt_id AND callback.log_path IS NOT NULL
+                 JOIN dag_run AS run ON run.id = callback.dag_run_id
+    WHERE trigger.id = ANY(%(ids)s) AND trigger.owner = %(owner)s AND trigger.task_instance_id IS NULL
 """
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from treadle.triggers import asking as asking_of_sdk
+from treadle_triggerer import callbacks
 from treadle_triggerer.asking import Asking
 from treadle_triggerer.channel import Channel
 from treadle_triggerer.runner import Runner
@@ -121,6 +122,7 @@ def main(arguments: list[str]) -> int:
     for one in (sock, watch):
         one.set_inheritable(False)
     sys.path.insert(0, arguments[2])
+    callbacks.FOLDER[:] = [arguments[2]]
     loop = new_loop()
     asyncio.set_event_loop(loop)
     # What is loaded now stays; collecting looks at triggers alone.

@@ -17,6 +17,7 @@ from typing import Any, Final, cast
 from treadle import xcom
 from treadle.triggers.base import BaseTaskEndEvent, BaseTrigger, TriggerEvent
 from treadle.triggers.making import make
+from treadle_triggerer.callbacks import CallbackTrigger
 from treadle_triggerer.capture import CURRENT
 from treadle_triggerer.loading import Classes, File
 
@@ -100,8 +101,10 @@ class RunningTrigger:
         if self._problem is not None or self._kwargs is None:
             raise ValueError(self._problem or "its arguments are missing")
         kind = await self._classes.find(self.classpath, self._file)
-        self._trigger = make(kind, self._kwargs)
-        return self._trigger
+        trigger = self._trigger = make(kind, self._kwargs)
+        if isinstance(trigger, CallbackTrigger) and self._file is not None:
+            trigger.file = self._file
+        return trigger
 
     async def cancel(self, reason: str) -> None:
         """Stop it, and tell it that nobody waits any more; ``reason``: what became of its task."""

@@ -21,14 +21,8 @@ class SupervisorError(RuntimeError):
     """A question of a task could not be answered; the text says why."""
 
 
-class ChildSupervisor:
-    """Answers the questions of one attempt (``treadle.runtime.supervisor.Supervisor``)."""
-
-    def __init__(self, stream: FrameStream, workload: Workload) -> None:
-        self._stream = stream
-        self._workload = workload
-        self._lock = threading.Lock()
-        self._last = 0
+class SupervisorBase:
+    """Answers the questions of one attempt (``treadle.runtime.supervisor.Supervisor``); subclasses say by what way."""
 
     def get_xcoms(self, questions: Sequence[XComQuestion]) -> list[list[XComFound]]:
         """Return, for each question, what was found, in index order."""
@@ -133,6 +127,20 @@ class ChildSupervisor:
         """Ask people, or look at the answer."""
         found: dict[str, Any] = self._ask("ask_human", dict(question))
         return found
+
+    def _ask(self, op: str, args: dict[str, Any]) -> Any:
+        """Return the answer to a question."""
+        raise NotImplementedError
+
+
+class ChildSupervisor(SupervisorBase):
+    """Asks over a task child's socket."""
+
+    def __init__(self, stream: FrameStream, workload: Workload) -> None:
+        self._stream = stream
+        self._workload = workload
+        self._lock = threading.Lock()
+        self._last = 0
 
     def _ask(self, op: str, args: dict[str, Any]) -> Any:
         workload = self._workload

@@ -15,7 +15,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from treadle_executors.errors import meant
-from treadle_metadata import callbacks
+from treadle_metadata import awaited_callbacks, callbacks
 from treadle_scheduler.context import Context, Done
 from treadle_scheduler.workloads import callback_workload
 
@@ -32,6 +32,8 @@ def run_callbacks(context: Context) -> Done:
 
     def act(connection: Connection) -> Sequence[Row]:
         found = callbacks.hand_over(connection, lease_until=lease_until)
+        awaited = _awaited(connection, context, found, now)
+        found = [row for row in found if row["id"] not in awaited]
         _refuse(connection, context, found, now)
         return found
 
@@ -41,6 +43,16 @@ def run_callbacks(context: Context) -> Done:
         if name in context.executors:
             context.outbox.append((name, callback_workload(row, LIMIT_SECONDS)))
     return Done(len(queued))
+
+
+def _awaited(connection: Connection, context: Context, found: Sequence[Row], now: datetime) -> set[int]:
+    """Hand asynchronous callbacks to triggerers, if one lives; return their ids."""
+    chosen = [row for row in found if row["is_async"]]
+    if not chosen or not awaited_callbacks.is_somebody_there(connection, now=now):
+        return set()
+    handed = [(row["version_id"], callback_workload(row, LIMIT_SECONDS)) for row in chosen]
+    awaited_callbacks.hand_over(connection, handed, context.crypto(), now=now)
+    return {row["id"] for row in chosen}
 
 
 def _refuse(connection: Connection, context: Context, found: Sequence[Row], now: datetime) -> None:

@@ -66,6 +66,22 @@ class RunContext(Context):
         return f"<Context of {self._facts.dag_run!r}>"
 
 
+def call_in_thread(dag: DAG, workload: Mapping[str, Any], supervisor: Supervisor) -> dict[str, str] | None:
+    """Call the callbacks that ``workload`` is about, in a thread of a triggerer; return the error, if there is one.
+
+    Only one such call at a time: which attempt a process runs is known to it as a whole.
+    """
+    try:
+        context = _context(dag, workload, supervisor, Limits())
+        calls = _calls(dag, workload, context)
+        with current.attempt(supervisor, context):
+            raised = _call_all(calls)
+    except BaseException as error:
+        log.error("The callback failed: %s", traceback_of(error))
+        raised = error
+    return None if raised is None else error_of("exception", raised)
+
+
 def run_callback(dag: DAG, workload: Mapping[str, Any], supervisor: Supervisor, limits: Limits) -> AttemptResult:
     """Call the callbacks that ``workload`` is about, in a process of their own.
 

@@ -22,7 +22,7 @@ def answer_with(answer: Answer | None) -> None:
     _answer[:] = [] if answer is None else [answer]
 
 
-async def ask(op: str, **args: Any) -> Any:
+async def ask(op: str, /, **args: Any) -> Any:
     """Return the answer to a question of a trigger (``treadle_metadata.trigger_answers``).
 
     Raises:

@@ -13,7 +13,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends
 from fastapi.concurrency import run_in_threadpool
 
-from treadle_metadata import trigger_answers, trigger_events, trigger_logs, triggerers
+from treadle_metadata import awaited_callbacks, trigger_answers, trigger_events, trigger_logs, triggerers
 from treadle_metadata.remote_logs.places import places_of
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.routes.execution import speak_version
@@ -90,9 +90,12 @@ def record(body: Happened, service: ServiceOf) -> HappenedShape:
 @router.post("/questions")
 def answer(body: TriggerQuestion, service: ServiceOf) -> dict[str, Any]:
     """Answer a question of a trigger: connections, variables, the states of other tasks and runs."""
+    op, args, crypto, now = body.op, body.args, service.crypto, service.now()
     with service.database.begin() as connection:
-        found = trigger_answers.answer(connection, body.op, body.args, crypto=service.crypto, trigger_id=body.id)
-        return {"result": found}
+        if op in ("start_callback", "of_callback"):
+            known = (body.process_id, body.id)
+            return {"result": awaited_callbacks.answer(connection, *known, op, args, crypto=crypto, now=now)}
+        return {"result": trigger_answers.answer(connection, op, args, crypto=crypto, trigger_id=body.id)}
 
 
 @router.post("/leavings")
