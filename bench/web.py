@@ -129,22 +129,21 @@ async def _streams(served: Served, chosen: argparse.Namespace) -> dict[str, floa
 async def _change(served: Served, number: int) -> tuple[float, bytes]:
     """Change the state of a run, and return when that was committed, and what its event holds."""
     run_id = f"run_{number + 1}"
-    state = "running" if number % 2 else "queued"
-    await asyncio.to_thread(_set_state, served.database, run_id, state)
+    await asyncio.to_thread(_set_state, served.database, run_id)
     at = time.perf_counter()
     await asyncio.sleep(0.5)
     return at, f'"run_id":"{run_id}"'.encode()
 
 
-def _set_state(database: Database, run_id: str, state: str) -> None:
+def _set_state(database: Database, run_id: str) -> None:
     with database.begin() as connection:
         execute(
             connection,
             """
-            UPDATE dag_run SET state = %(state)s, ended_at = NULL
+            UPDATE dag_run SET state = CASE WHEN state = 'queued' THEN 'running' ELSE 'queued' END, ended_at = NULL
             WHERE dag_id = %(dag)s AND run_id = %(run_id)s
             """,
-            {"dag": web_data.GRID, "run_id": run_id, "state": state},
+            {"dag": web_data.GRID, "run_id": run_id},
         )
 
 

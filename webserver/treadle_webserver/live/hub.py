@@ -12,7 +12,7 @@ import logging
 import secrets
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Final
 
 import psycopg
@@ -22,6 +22,7 @@ from treadle_metadata.connection import Database
 from treadle_metadata.queries.ui.run_pages import runs_by_id
 from treadle_webserver.live.changes import CHANNEL, Changes, read
 from treadle_webserver.live.ring import ChangedRun, Ring
+from treadle_webserver.live.streams import HEARTBEAT_SECONDS
 
 PACE_SECONDS: Final = 0.05
 """Least time between two messages; the first after a rest is told at once."""
@@ -56,6 +57,7 @@ class Hub:
         self.streams += 1
         if self._thread is None:
             self._loop = asyncio.get_running_loop()
+            self._loop.call_later(HEARTBEAT_SECONDS, self._beat)
             self._thread = threading.Thread(target=self._hear, name="live", daemon=True)
             self._thread.start()
 
@@ -69,20 +71,29 @@ class Hub:
         self._stopping.set()
         self._wake()
 
-    async def changed(self, number: int, seconds: float) -> bool:
-        """Wait until something is told after ``number``; return False if nothing was for so long."""
-        if self.ring.newest != number or self.is_closed:
-            return True
-        try:
-            async with asyncio.timeout(seconds):
-                await self._changed.wait()
-        except TimeoutError:
-            return False
-        return True
+    async def changed(self, number: int, seconds: float | None = None) -> bool:
+        """Wait until something is told after ``number``; return False when it is time for a sign of life instead.
+
+        That time comes for all streams together, and after ``seconds`` for whoever gives them.
+        """
+        if self.ring.newest == number and not self.is_closed:
+            with suppress(TimeoutError):
+                if seconds is None:
+                    await self._changed.wait()
+                else:
+                    async with asyncio.timeout(seconds):
+                        await self._changed.wait()
+        return self.ring.newest != number
 
     def wait_until_it_hears(self, seconds: float) -> bool:
         """Wait until changes are heard of; for tests and benchmarks."""
         return self._hears.wait(seconds)
+
+    def _beat(self) -> None:
+        """Wake all streams from time to time: one timer for all of them."""
+        if self._loop is not None and not self.is_closed:
+            self._loop.call_later(HEARTBEAT_SECONDS, self._beat)
+            self._wake()
 
     def _wake(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()

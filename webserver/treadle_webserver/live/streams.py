@@ -43,23 +43,53 @@ class EventStream(Response):
         sending = asyncio.current_task()
         assert sending is not None
         watching = asyncio.create_task(_cancel_when_gone(receive, sending))
+        patience = _Patience(sending, self._slow_seconds)
         try:
-            await self._send_all(send)
-        except TimeoutError:
-            log.info("a stream of events was dropped: its reader was too slow")
+            await self._send_all(send, patience)
         except asyncio.CancelledError:
-            if not watching.done():
+            if patience.is_over:
+                log.info("a stream of events was dropped: its reader was too slow")
+            elif not watching.done():
                 raise
             sending.uncancel()
         finally:
+            patience.end()
             watching.cancel()
 
-    async def _send_all(self, send: Send) -> None:
+    async def _send_all(self, send: Send, patience: _Patience) -> None:
         async with aclosing(self._events) as events:  # type: ignore[type-var]
             async for one in events:
-                async with asyncio.timeout(self._slow_seconds):
-                    await send({"type": "http.response.body", "body": one, "more_body": True})
+                patience.begin()
+                await send({"type": "http.response.body", "body": one, "more_body": True})
+                patience.rest()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class _Patience:
+    """Cancels ``sending`` when a message has not gone out for ``seconds``: one timer for all messages of a stream."""
+
+    def __init__(self, sending: asyncio.Task[object], seconds: float) -> None:
+        self.is_over = False
+        self._sending, self._seconds = sending, seconds
+        self._loop = asyncio.get_running_loop()
+        self._since: float | None = None
+        self._timer = self._loop.call_later(seconds, self._look)
+
+    def begin(self) -> None:
+        self._since = self._loop.time()
+
+    def rest(self) -> None:
+        self._since = None
+
+    def end(self) -> None:
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        if self._since is not None and self._loop.time() - self._since >= self._seconds:
+            self.is_over = True
+            self._sending.cancel()
+        else:
+            self._timer = self._loop.call_later(self._seconds, self._look)
 
 
 async def _cancel_when_gone(receive: Receive, sending: asyncio.Task[object]) -> None:

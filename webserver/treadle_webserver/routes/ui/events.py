@@ -14,7 +14,7 @@ from treadle_metadata.rights.scoped_views import Scope, dags_of
 from treadle_webserver.authorize import authorize
 from treadle_webserver.live.hub import Hub
 from treadle_webserver.live.ring import Told, message
-from treadle_webserver.live.streams import HEARTBEAT, HEARTBEAT_SECONDS, EventStream
+from treadle_webserver.live.streams import HEARTBEAT, EventStream
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import BareServiceOf, Service
 
@@ -70,7 +70,7 @@ class Follower:
                 for one in self._next(number):
                     yield one
                 number = newest
-                if not await hub.changed(number, HEARTBEAT_SECONDS):
+                if self._rights == hub.rights_changed and not await hub.changed(number):
                     yield HEARTBEAT
         finally:
             hub.leave()
