@@ -39,12 +39,14 @@ class Source:
         self._events, self._ends = events, ends
         self.sent = 0
         self.is_closed = False
+        self.has_sent_all = asyncio.Event()
 
     async def events(self) -> AsyncIterator[bytes]:
         try:
             for one in self._events:
                 self.sent += 1
                 yield one
+            self.has_sent_all.set()
             if not self._ends:
                 await asyncio.Event().wait()
         finally:
@@ -84,8 +86,7 @@ def test_a_stream_that_is_cancelled_by_the_server_says_so() -> None:
     async def run() -> bool:
         browser, source = Browser(), Source(b"1", ends=False)
         task = asyncio.create_task(EventStream(source.events())(SCOPE, browser.receive, browser.send))
-        while not browser.got:
-            await asyncio.sleep(0)
+        await source.has_sent_all.wait()
         task.cancel()
         await asyncio.wait({task}, timeout=5)
         return task.cancelled() and source.is_closed
