@@ -124,15 +124,32 @@ def _checked_question(args: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     if not (seconds is None or (isinstance(seconds, int | float) and 0 <= seconds <= _LONGEST)):
         raise InvalidRequestError(f"nobody can be waited for {seconds!r} s")
     form = {
-        "options": json.dumps(options),
-        "defaults": None if defaults is None else json.dumps(defaults),
-        "params": json.dumps(args.get("params") or {}),
-        "assignees": json.dumps(args.get("assignees") or []),
+        "options": _as_json(options),
+        "defaults": None if defaults is None else _as_json(defaults),
+        "params": _as_json(args.get("params") or {}),
+        "assignees": _as_json(args.get("assignees") or []),
     }
+    _as_json([subject, body])
     if sum(len(text or "") for text in (*form.values(), body)) > _LARGEST:
         raise InvalidRequestError(f"human step {shown(subject)} is larger than {_LARGEST} characters")
     due_at = None if seconds is None else now + timedelta(seconds=seconds)
     return {"subject": subject, "body": body, "multiple": args.get("multiple") is True, "due_at": due_at, **form}
+
+
+def _as_json(value: Any) -> str:
+    """Return ``value`` as JSON that PostgreSQL can store.
+
+    Raises:
+        InvalidRequestError: a text in it has a NUL or half of a surrogate pair.
+    """
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = "\\u0000"
+    if "\\u0000" in text:
+        raise InvalidRequestError("a human step, or its answer, has a text with a character that cannot be stored")
+    return text
 
 
 def _are_texts(value: Any) -> bool:
@@ -172,7 +189,7 @@ def respond(
         listed = ", ".join(sorted(filter(None, assigned)))
         raise ForbiddenError(f"{name} asks {listed}, so {shown(by)} cannot answer it")
     values = _fitting(step, list(chosen), given)
-    answered = {"chosen": json.dumps(list(chosen)), "given": json.dumps(values), "by": by, "now": now}
+    answered = {"chosen": _as_json(list(chosen)), "given": _as_json(values), "by": by, "now": now}
     execute(connection, _ANSWER, {**step, **answered})
     run = suspended.wake(connection, instance["id"], month=instance["month"], now=now)
     if run is not None:

@@ -21,6 +21,7 @@ from treadle.operators.branch import follow
 from treadle.params import ParamsDict
 from treadle.runtime import current
 from treadle.runtime.calling import call_with_context
+from treadle.runtime.showing import storable_text
 from treadle.wording import did_you_mean
 
 _FOR_EVER: Final = timedelta(days=100 * 366)
@@ -116,8 +117,8 @@ class HITLOperator(BaseOperator):
         """Return what is asked (``treadle.runtime.supervisor.Supervisor.ask_human``)."""
         limit = self.response_timeout if self.response_timeout is not None else self.execution_timeout
         return {
-            "subject": self.subject,
-            "body": self.body,
+            "subject": storable_text(str(self.subject)),
+            "body": None if self.body is None else storable_text(str(self.body)),
             "options": self.options,
             "defaults": self.defaults,
             "multiple": self.multiple,

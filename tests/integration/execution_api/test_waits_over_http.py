@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from tests.integration.execution_api.conftest import Worker
 
 from treadle_metadata import human_steps
@@ -34,6 +36,28 @@ def test_a_sensor_waits_looks_at_another_dag_and_is_rescheduled(worker: Worker) 
     worker.clock.advance(timedelta(seconds=10))
     worker.scheduler.beats()
     assert worker.scheduler.task_states("r")["a"] == "queued"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"subject": ""}, "1 to 1000 characters"),
+        ({"options": []}, "needs options"),
+        ({"options": ["a\0"]}, "cannot be stored"),
+        ({"body": "\ud800"}, "cannot be stored"),
+        ({"body": "x" * 2**20}, "larger than"),
+        ({"seconds": -1}, "nobody can be waited for"),
+    ],
+)
+def test_a_question_that_cannot_be_stored_is_refused_in_words(worker: Worker, wrong: dict[str, Any], said: str) -> None:
+    _, token = worker.start("a")
+    question = {"subject": "Go?", "options": ["yes"], **wrong}
+    answer = worker.client.post(
+        "/execution/v1/questions",
+        content=json.dumps({"op": "ask_human", "args": question}),
+        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+    )
+    assert (answer.status_code, said in answer.text) == (422, True), answer.text
 
 
 def test_a_question_is_asked_once_and_its_answer_lets_the_task_go_on(worker: Worker) -> None:
