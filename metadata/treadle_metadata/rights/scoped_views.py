@@ -22,6 +22,8 @@ from treadle_metadata.statements import execute, tuples
 from treadle_metadata.tables import metadata
 
 _PREFIX: Final = "treadle_scope, "
+_MARK: Final = "treadle_scope"
+"""Execution option of a connection whose transaction reaches a scope only."""
 
 # Evaluated once for a statement, not for each row.
 _TEAMS: Final[LiteralString] = "ANY ((SELECT nullif(current_setting('treadle.teams', true), '')::text[])::text[])"
@@ -152,6 +154,7 @@ class Scope:
 
 def enter(connection: Connection, scope: Scope) -> None:
     """Let the rest of the transaction reach ``scope`` only."""
+    connection.execution_options(**{_MARK: scope})
     execute(
         connection,
         """
@@ -171,10 +174,10 @@ def enter(connection: Connection, scope: Scope) -> None:
 @contextmanager
 def everywhere(connection: Connection) -> Iterator[None]:
     """Reach everything within the block: for numbers that all may know, such as how full a pool is, never for names."""
-    path = str(tuples(connection, "SELECT current_setting('search_path')")[0][0])
-    if not path.startswith(_PREFIX):
+    if _MARK not in connection.get_execution_options():
         yield
         return
+    path = str(tuples(connection, "SELECT current_setting('search_path')")[0][0])
     sql = "SELECT set_config('search_path', %(path)s, true)"
     execute(connection, sql, {"path": path.removeprefix(_PREFIX)})
     yield
