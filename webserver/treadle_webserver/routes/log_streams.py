@@ -56,7 +56,7 @@ def search_log(
     return {"matches": matches, "next_line": found.next_line}  # type: ignore[typeddict-item]
 
 
-@router.get("/follow", response_class=EventStream)
+@router.get("/follow", response_class=EventStream, status_code=200)
 async def follow_log(
     request: Request,
     dag_id: DagId,
