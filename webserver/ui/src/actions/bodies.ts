@@ -41,6 +41,16 @@ export function clearBody(target: Target, choices: ClearChoices, dryRun: boolean
     };
 }
 
+/** Return what is sent to clear a run, or to be told what that would do. */
+export function clearRunBody(choices: Pick<ClearChoices, "onlyFailed" | "latestVersion">, dryRun: boolean) {
+    return {
+        dry_run: dryRun,
+        only_failed: choices.onlyFailed,
+        only_new: false as const,
+        ...(choices.latestVersion ? { run_on_latest_version: true } : {}),
+    };
+}
+
 /** Return the names that the server has for what is included. */
 export function aroundBody(around: Around) {
     return {

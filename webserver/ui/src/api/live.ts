@@ -18,10 +18,16 @@ export interface Change {
 
 /** Everything has to be looked at again. */
 export const RESYNC = "resync";
-type Message = Change | typeof RESYNC;
+const LOST = "lost";
+const FOUND = "found";
+type Message = Change | typeof RESYNC | typeof LOST | typeof FOUND;
+
+/** A connection that comes back within this time was not worth a word. */
+const PATIENCE_MILLISECONDS = 4000;
+const AGAIN_MILLISECONDS = 5000;
 
 const OF_KIND: Record<string, readonly QueryKey[]> = {
-    pool: [keys.pools, keys.home, keys.timeline],
+    pool: [keys.pools, [...keys.admin, "pools"], keys.home, keys.timeline],
     import_error: [keys.home, keys.dags],
     human_step: [keys.humanSteps, keys.home],
     process: [keys.home],
@@ -39,6 +45,34 @@ export function staleAfter(change: Change): readonly QueryKey[] {
         stale.push(keys.run(run.dag_id, run.run_id), [...keys.dag(run.dag_id), "overview"]);
     }
     return stale;
+}
+
+const connectionListeners = new Set<() => void>();
+let connected = true;
+let losing: ReturnType<typeof setTimeout> | undefined;
+
+/** Return whether the stream is there; for a few seconds it counts as if it were. */
+export const isConnected = (): boolean => connected;
+
+/** Call `listener` when the connection is lost or found again; return how to stop. */
+export function onConnection(listener: () => void): () => void {
+    connectionListeners.add(listener);
+    return () => connectionListeners.delete(listener);
+}
+
+function setConnected(now: boolean): void {
+    connected = now;
+    for (const listener of connectionListeners) listener();
+}
+
+function hearOfConnection(message: typeof LOST | typeof FOUND): void {
+    if (message === LOST) {
+        losing ??= setTimeout(() => setConnected(false), PATIENCE_MILLISECONDS);
+        return;
+    }
+    clearTimeout(losing);
+    losing = undefined;
+    if (!connected) setConnected(true);
 }
 
 type RunsListener = (runs: readonly ChangedRun[]) => void;
@@ -61,11 +95,14 @@ export function followLive(queries: QueryClient): () => void {
     const channel = new BroadcastChannel("treadle-live");
     const refresh = refresher(queries);
     const hear = (message: Message) => {
+        if (message === LOST || message === FOUND) return hearOfConnection(message);
         refresh(message === RESYNC ? [[]] : staleAfter(message));
         if (message !== RESYNC) for (const listener of runsListeners) listener(message.runs);
     };
     channel.onmessage = (event: MessageEvent<Message>) => hear(event.data);
     const tell = (message: Message) => {
+        // A stream that is being closed may still have something to say.
+        if (stopping.signal.aborted) return;
         hear(message);
         channel.postMessage(message);
     };
@@ -104,14 +141,27 @@ function refresher(queries: QueryClient): (stale: readonly QueryKey[]) => void {
 
 function stream(stop: AbortSignal, tell: (message: Message) => void): Promise<void> {
     return new Promise((resolve) => {
-        const source = new EventSource(`${BASE}/ui/events`);
-        source.addEventListener("change", (event) => tell(JSON.parse(event.data) as Change));
-        source.addEventListener(RESYNC, () => tell(RESYNC));
-        // A browser comes back by itself unless the server refused; then the session has ended, which `me` finds out.
-        source.addEventListener("error", () => {
-            if (source.readyState === EventSource.CLOSED) tell(RESYNC);
-        });
+        let source = open();
+        let again: ReturnType<typeof setTimeout> | undefined;
+        function open(): EventSource {
+            const opened = new EventSource(`${BASE}/ui/events`);
+            opened.addEventListener("open", () => tell(FOUND));
+            opened.addEventListener("change", (event) => tell(JSON.parse(event.data) as Change));
+            opened.addEventListener(RESYNC, () => tell(RESYNC));
+            opened.addEventListener("error", () => {
+                tell(LOST);
+                // A browser comes back by itself unless the server refused: the session has ended, which `me` finds out,
+                // or a server that is about to start said so.
+                if (opened.readyState !== EventSource.CLOSED) return;
+                tell(RESYNC);
+                again = setTimeout(() => {
+                    source = open();
+                }, AGAIN_MILLISECONDS);
+            });
+            return opened;
+        }
         stop.addEventListener("abort", () => {
+            clearTimeout(again);
             source.close();
             resolve();
         });
