@@ -14,8 +14,10 @@ from treadle_webserver.shapes.times import utc
 
 
 class ChangeShape(TypedDict):
-    """One instance that changes. ``action``: clear, add (a new task of the newest version) or remove."""
+    """One instance that changes, of another DAG where a marker passes a clear on. ``action``: clear, add (a new task of
+    the newest version) or remove."""
 
+    dag_id: str
     dag_run_id: str
     logical_date: datetime | None
     task_id: str
@@ -35,6 +37,7 @@ class ClearedShape(TypedDict):
 def change_shape(change: Mapping[str, Any]) -> ChangeShape:
     """Return one change of a plan."""
     return {
+        "dag_id": change["dag_id"],
         "dag_run_id": change["run_id"],
         "logical_date": utc(change["logical_date"]),
         "task_id": change["task_id"],
