@@ -8,6 +8,7 @@ export const keys = {
     humanSteps: ["human-steps"] as const,
     timeline: ["timeline"] as const,
     runs: ["runs"] as const,
+    admin: ["admin"] as const,
     dags: ["dags"] as const,
     dag: (dagId: string) => ["dag", dagId] as const,
     dagOverview: (dagId: string, ...rest: unknown[]) => ["dag", dagId, "overview", ...rest] as const,

@@ -42,6 +42,7 @@ export async function logIn(username: string, password: string): Promise<void> {
 export async function logOut(): Promise<void> {
     await answered(api.POST("/auth/logout"));
     csrfToken = undefined;
-    queries.clear();
+    // Not `clear`: it would take the query that the shell looks at away from under it.
     queries.setQueryData(keys.me, null);
+    queries.removeQueries({ predicate: (query) => query.queryKey[0] !== keys.me[0] });
 }

@@ -1,3 +1,4 @@
+import { Link } from "react-router";
 import { logOut, type Me } from "../api/session";
 import { Button } from "../components/button";
 import { Select } from "../components/field";
@@ -19,12 +20,14 @@ export function AccountMenu({ me }: { me: Me }) {
                 <option value="light">Light</option>
                 <option value="dark">Dark</option>
             </Select>
-            <p>
-                {me.username} <small>{me.role}</small>
-            </p>
-            <Button look="quiet" onClick={() => void logOut()}>
-                Log out
-            </Button>
+            <div className={styles.who}>
+                <Link to="/account" title="Password, API tokens, sessions">
+                    {me.username} <small>{me.role}</small>
+                </Link>
+                <Button look="quiet" onClick={() => void logOut()}>
+                    Log out
+                </Button>
+            </div>
         </div>
     );
 }

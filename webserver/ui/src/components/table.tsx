@@ -6,6 +6,14 @@ export interface Column<Row> {
     cell: (row: Row) => ReactNode;
     /** Numbers stand at the right of their column. */
     isNumber?: boolean;
+    /** Whether the head is for those who do not see the column, as of a column of buttons. */
+    isHeadHidden?: boolean;
+}
+
+/** Which rows are chosen, by their keys; a table with it has a box to tick beside each row. */
+export interface Choosing {
+    chosen: ReadonlySet<string>;
+    onChosen: (chosen: ReadonlySet<string>) => void;
 }
 
 interface TableProps<Row> {
@@ -13,25 +21,36 @@ interface TableProps<Row> {
     columns: Column<Row>[];
     rows: readonly Row[];
     keyOf: (row: Row) => string;
+    choosing?: Choosing | undefined;
 }
 
 /** A table of one page of rows; it scrolls sideways within its frame where the window is narrow. */
-export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, keyOf, choosing }: TableProps<Row>) {
     return (
         <div className={styles.frame}>
             <table className={styles.table} aria-label={label}>
                 <thead>
                     <tr>
+                        {choosing !== undefined && (
+                            <th scope="col" className={styles.box}>
+                                <ChooseAll keys={rows.map(keyOf)} choosing={choosing} />
+                            </th>
+                        )}
                         {columns.map((column) => (
                             <th key={column.head} scope="col" className={column.isNumber ? styles.number : undefined}>
-                                {column.head}
+                                <span className={column.isHeadHidden ? styles.hidden : undefined}>{column.head}</span>
                             </th>
                         ))}
                     </tr>
                 </thead>
                 <tbody>
                     {rows.map((row) => (
-                        <tr key={keyOf(row)}>
+                        <tr key={keyOf(row)} aria-selected={choosing?.chosen.has(keyOf(row))}>
+                            {choosing !== undefined && (
+                                <td className={styles.box}>
+                                    <Choose name={keyOf(row)} choosing={choosing} />
+                                </td>
+                            )}
                             {columns.map((column) => (
                                 <td key={column.head} className={column.isNumber ? styles.number : undefined}>
                                     {column.cell(row)}
@@ -43,4 +62,19 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
             </table>
         </div>
     );
+}
+
+function Choose({ name, choosing }: { name: string; choosing: Choosing }) {
+    const { chosen, onChosen } = choosing;
+    const isChosen = chosen.has(name);
+    const toggle = () =>
+        onChosen(isChosen ? new Set([...chosen].filter((one) => one !== name)) : new Set([...chosen, name]));
+    return <input type="checkbox" aria-label={`Choose ${name}`} checked={isChosen} onChange={toggle} />;
+}
+
+function ChooseAll({ keys, choosing }: { keys: readonly string[]; choosing: Choosing }) {
+    const { chosen, onChosen } = choosing;
+    const isAll = keys.length > 0 && keys.every((key) => chosen.has(key));
+    const toggle = () => onChosen(isAll ? new Set() : new Set([...chosen, ...keys]));
+    return <input type="checkbox" aria-label="Choose all that are shown" checked={isAll} onChange={toggle} />;
 }

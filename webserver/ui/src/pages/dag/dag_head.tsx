@@ -1,6 +1,8 @@
 import { FromNow } from "../../components/clock";
 import { PageHead } from "../../components/page";
+import { TriggerButton } from "../../forms/trigger/trigger_button";
 import { OnSwitch } from "../dags/on_switch";
+import { Star } from "../dags/star";
 import styles from "./dag.module.css";
 import type { DagHeadShape } from "./shape";
 
@@ -8,7 +10,16 @@ import type { DagHeadShape } from "./shape";
 export function DagHead({ dag }: { dag: DagHeadShape }) {
     return (
         <div>
-            <PageHead title={dag.name} actions={<OnSwitch dag={dag} />}>
+            <PageHead
+                title={dag.name}
+                actions={
+                    <>
+                        <Star dag={dag} />
+                        <OnSwitch dag={dag} />
+                        <TriggerButton dagId={dag.dag_id} look="main" />
+                    </>
+                }
+            >
                 {dag.description}
             </PageHead>
             <dl className={styles.facts}>

@@ -2,23 +2,27 @@ import { Link } from "react-router";
 import { FromNow } from "../../components/clock";
 import { dagPath } from "../../components/links";
 import { RunBars } from "../../components/run_bars";
-import { type Column, Table } from "../../components/table";
+import { type Choosing, type Column, Table } from "../../components/table";
+import { TriggerButton } from "../../forms/trigger/trigger_button";
 import styles from "./dags.module.css";
 import type { DagRow } from "./filters";
 import { OnSwitch } from "./on_switch";
+import { Star } from "./star";
 
 const COLUMNS: Column<DagRow>[] = [
+    { head: "Favourite", isHeadHidden: true, cell: (dag) => <Star dag={dag} /> },
     { head: "On", cell: (dag) => <OnSwitch dag={dag} /> },
     { head: "DAG", cell: (dag) => <Name dag={dag} /> },
     { head: "Schedule", cell: (dag) => dag.schedule ?? <span className={styles.quiet}>by hand</span> },
     { head: "Next run", cell: (dag) => <NextRun dag={dag} /> },
     { head: "Last runs", cell: (dag) => <RunBars dagId={dag.dag_id} runs={dag.recent_runs} /> },
     { head: "Owner", cell: (dag) => dag.owners.join(", ") },
+    { head: "Trigger", isHeadHidden: true, cell: (dag) => <TriggerButton dagId={dag.dag_id} isOneOfMany /> },
 ];
 
 /** A page of DAGs as a table. */
-export function DagTable({ dags }: { dags: readonly DagRow[] }) {
-    return <Table label="DAGs" columns={COLUMNS} rows={dags} keyOf={(dag) => dag.dag_id} />;
+export function DagTable({ dags, choosing }: { dags: readonly DagRow[]; choosing?: Choosing | undefined }) {
+    return <Table label="DAGs" columns={COLUMNS} rows={dags} keyOf={(dag) => dag.dag_id} choosing={choosing} />;
 }
 
 function Name({ dag }: { dag: DagRow }) {

@@ -1,21 +1,26 @@
-import { useEffect, useState } from "react";
+import { useCallback } from "react";
 import { useSearchParams } from "react-router";
 import type { Got } from "../../api/client";
+import { SearchBox } from "../../components/search_box";
 import styles from "./dags.module.css";
-import { type Filters, LABELS, SHOWN } from "./filters";
+import { type Filters, LABELS, RUN_STATES, SHOWN } from "./filters";
 
 /** What of the list is shown; every choice is in the address. */
 export function FilterBar({ filters, counts }: { filters: Filters; counts: Got<"/ui/dags/counts"> | undefined }) {
     const [, setAddress] = useSearchParams();
-    const set = (name: string, values: string[]) =>
-        setAddress(
-            (before) => {
-                before.delete(name);
-                for (const value of values.filter(Boolean)) before.append(name, value);
-                return before;
-            },
-            { replace: true },
-        );
+    const set = useCallback(
+        (name: string, values: string[]) =>
+            setAddress(
+                (before) => {
+                    before.delete(name);
+                    for (const value of values.filter(Boolean)) before.append(name, value);
+                    return before;
+                },
+                { replace: true },
+            ),
+        [setAddress],
+    );
+    const setSearch = useCallback((text: string) => set("search", [text]), [set]);
     return (
         <div className={styles.filters}>
             <fieldset className={styles.tabs} aria-label="Which DAGs">
@@ -30,11 +35,7 @@ export function FilterBar({ filters, counts }: { filters: Filters; counts: Got<"
                     </button>
                 ))}
             </fieldset>
-            <Search
-                key={filters.search === "" ? "empty" : "filled"}
-                text={filters.search}
-                onText={(text) => set("search", [text])}
-            />
+            <SearchBox label="Search DAGs" text={filters.search} onText={setSearch} />
             <Choice
                 label="Tag"
                 words={counts?.tags ?? []}
@@ -48,6 +49,18 @@ export function FilterBar({ filters, counts }: { filters: Filters; counts: Got<"
                 onChosen={(owners) => set("owner", owners)}
             />
             <select
+                aria-label="Last run"
+                value={filters.lastRun ?? ""}
+                onChange={(event) => set("last_run", [event.target.value])}
+            >
+                <option value="">Last run</option>
+                {RUN_STATES.map((state) => (
+                    <option key={state} value={state}>
+                        {`last run ${state}`}
+                    </option>
+                ))}
+            </select>
+            <select
                 aria-label="Order"
                 value={filters.order}
                 onChange={(event) => set("order", [event.target.value === "dag_id" ? "" : event.target.value])}
@@ -57,25 +70,6 @@ export function FilterBar({ filters, counts }: { filters: Filters; counts: Got<"
                 <option value="next_run_at">By next run</option>
             </select>
         </div>
-    );
-}
-
-function Search({ text, onText }: { text: string; onText: (text: string) => void }) {
-    const [typed, setTyped] = useState(text);
-    // A search for each letter would only be thrown away.
-    useEffect(() => {
-        if (typed === text) return;
-        const timer = setTimeout(() => onText(typed), 200);
-        return () => clearTimeout(timer);
-    }, [typed, text, onText]);
-    return (
-        <input
-            type="search"
-            aria-label="Search DAGs"
-            placeholder="Search name or description"
-            value={typed}
-            onChange={(event) => setTyped(event.target.value)}
-        />
     );
 }
 

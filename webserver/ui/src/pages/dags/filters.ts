@@ -24,8 +24,12 @@ const WANTED: Record<Shown, Record<string, boolean>> = {
     favorites: { favorites: true },
 };
 
+/** The states that the last run of a DAG may be asked for by. */
+export const RUN_STATES = ["queued", "running", "success", "failed"] as const;
+
 export interface Filters {
     shown: Shown;
+    lastRun: (typeof RUN_STATES)[number] | null;
     search: string;
     tags: string[];
     owners: string[];
@@ -38,6 +42,7 @@ export function filtersOf(address: URLSearchParams): Filters {
     const order = address.get("order");
     return {
         shown: SHOWN.find((one) => one === shown) ?? "all",
+        lastRun: RUN_STATES.find((one) => one === address.get("last_run")) ?? null,
         search: address.get("search") ?? "",
         tags: address.getAll("tag"),
         owners: address.getAll("owner"),
@@ -50,6 +55,7 @@ export function queryOf(filters: Filters) {
     return {
         ...WANTED[filters.shown],
         ...(filters.search === "" ? {} : { search: filters.search }),
+        ...(filters.lastRun === null ? {} : { last_run_state: filters.lastRun }),
         tags: filters.tags,
         owners: filters.owners,
         order_by: filters.order,

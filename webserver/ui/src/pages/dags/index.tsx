@@ -1,10 +1,13 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { useSearchParams } from "react-router";
 import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
+import { useMe } from "../../api/rights";
 import { Button } from "../../components/button";
 import { EmptyNote, ErrorNote, Skeleton } from "../../components/notes";
 import { PageHead } from "../../components/page";
+import { BulkBar } from "./bulk_bar";
 import { DagTable } from "./dag_table";
 import styles from "./dags.module.css";
 import { FilterBar } from "./filter_bar";
@@ -23,13 +26,19 @@ export function Component() {
             <PageHead title="DAGs" />
             <div className={styles.list}>
                 <FilterBar filters={filters} counts={counts.data} />
-                <Rows filters={filters} />
+                <Rows key={address.toString()} filters={filters} />
             </div>
         </>
     );
 }
 
+const CHANGING = ["edit DAGs", "trigger runs"];
+
 function Rows({ filters }: { filters: Filters }) {
+    const me = useMe();
+    const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+    const held = [...me.permissions, ...Object.values(me.dag_permissions).flat()];
+    const choosing = CHANGING.some((one) => held.includes(one)) ? { chosen, onChosen: setChosen } : undefined;
     const dags = useInfiniteQuery({
         queryKey: [...keys.dags, "list", filters],
         queryFn: ({ pageParam }) =>
@@ -44,7 +53,8 @@ function Rows({ filters }: { filters: Filters }) {
     if (rows.length === 0) return <Nothing filters={filters} />;
     return (
         <>
-            <DagTable dags={rows} />
+            <BulkBar filters={filters} total={dags.data.pages[0]?.total ?? null} chosen={chosen} onChosen={setChosen} />
+            <DagTable dags={rows} choosing={choosing} />
             {dags.hasNextPage && (
                 <Button onClick={() => void dags.fetchNextPage()} disabled={dags.isFetchingNextPage}>
                     Show more
@@ -55,7 +65,8 @@ function Rows({ filters }: { filters: Filters }) {
 }
 
 function Nothing({ filters }: { filters: Filters }) {
-    const isFiltered = filters.shown !== "all" || filters.search + filters.tags + filters.owners !== "";
+    const isFiltered =
+        filters.shown !== "all" || filters.lastRun !== null || filters.search + filters.tags + filters.owners !== "";
     return isFiltered ? (
         <EmptyNote title="No DAG is like that">
             <p>Take a filter away, or look at all DAGs.</p>

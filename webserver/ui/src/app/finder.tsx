@@ -1,0 +1,128 @@
+import { useQuery } from "@tanstack/react-query";
+import { type KeyboardEvent, useDeferredValue, useEffect, useId, useState } from "react";
+import { useNavigate } from "react-router";
+import { answered, api } from "../api/client";
+import { keys } from "../api/keys";
+import { Button } from "../components/button";
+import { Dialog } from "../components/dialog";
+import { dagPath, runPath } from "../components/links";
+import { StateSign } from "../components/state";
+import styles from "./finder.module.css";
+
+const MOST = 8;
+
+/** Opens the search over all pages: by its button, by "/" or by Ctrl-K. */
+export function Finder() {
+    const [isOpen, setOpen] = useState(false);
+    useEffect(() => {
+        const hear = (event: globalThis.KeyboardEvent) => {
+            const isWriting =
+                event.target instanceof Element && event.target.closest("input, textarea, select, dialog");
+            const isAsked = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k";
+            if (!isAsked && !(event.key === "/" && !isWriting)) return;
+            event.preventDefault();
+            setOpen(true);
+        };
+        document.addEventListener("keydown", hear);
+        return () => document.removeEventListener("keydown", hear);
+    }, []);
+    return (
+        <>
+            <Button className={styles.open} onClick={() => setOpen(true)} title="Press / or Ctrl-K">
+                Search <kbd>/</kbd>
+            </Button>
+            {isOpen && <FinderDialog onClose={() => setOpen(false)} />}
+        </>
+    );
+}
+
+interface Found {
+    to: string;
+    name: string;
+    kind: string;
+    state?: string;
+}
+
+function useFound(text: string): Found[] {
+    const words = useDeferredValue(text.trim());
+    const found = useQuery({
+        queryKey: [...keys.dags, "finder", words],
+        queryFn: async ({ signal }) => {
+            const query = { search: words, limit: MOST };
+            const [dags, runs] = await Promise.all([
+                answered(api.GET("/ui/dags", { params: { query: { ...query, recent_runs: 0 } }, signal })),
+                answered(api.GET("/ui/runs", { params: { query }, signal })),
+            ]);
+            return [
+                ...dags.dags.map((dag) => ({ to: dagPath(dag.dag_id), name: dag.name, kind: "DAG" })),
+                ...runs.runs.map((run) => ({
+                    to: runPath(run.dag_id, run.run_id),
+                    name: `${run.dag_name}: ${run.run_id}`,
+                    kind: "run",
+                    state: run.state,
+                })),
+            ];
+        },
+        enabled: words !== "",
+        placeholderData: (before) => before,
+    });
+    return words === "" ? [] : (found.data ?? []);
+}
+
+function FinderDialog({ onClose }: { onClose: () => void }) {
+    const [text, setText] = useState("");
+    const [at, setAt] = useState(0);
+    const found = useFound(text);
+    const navigate = useNavigate();
+    const id = useId();
+    const chosen = found[Math.min(at, found.length - 1)];
+    const go = (one: Found) => {
+        onClose();
+        navigate(one.to);
+    };
+    const press = (event: KeyboardEvent) => {
+        if (event.key === "ArrowDown") setAt(Math.min(at + 1, found.length - 1));
+        else if (event.key === "ArrowUp") setAt(Math.max(at - 1, 0));
+        else if (event.key === "Enter" && chosen !== undefined) go(chosen);
+        else return;
+        event.preventDefault();
+    };
+    return (
+        <Dialog title="Search DAGs and runs" onClose={onClose}>
+            <div className={styles.finder}>
+                <input
+                    type="search"
+                    role="combobox"
+                    aria-label="Search DAGs and runs"
+                    aria-expanded={found.length > 0}
+                    aria-controls={id}
+                    aria-activedescendant={chosen === undefined ? undefined : `${id}-${found.indexOf(chosen)}`}
+                    value={text}
+                    onChange={(event) => {
+                        setText(event.target.value);
+                        setAt(0);
+                    }}
+                    onKeyDown={press}
+                />
+                <div id={id} role="listbox" aria-label="Found" className={styles.found}>
+                    {found.map((one, index) => (
+                        <button
+                            key={one.to}
+                            id={`${id}-${index}`}
+                            type="button"
+                            role="option"
+                            aria-selected={one === chosen}
+                            tabIndex={-1}
+                            onClick={() => go(one)}
+                        >
+                            {one.state !== undefined && <StateSign state={one.state} />}
+                            <span>{one.name}</span>
+                            <small>{one.kind}</small>
+                        </button>
+                    ))}
+                    {text.trim() !== "" && found.length === 0 && <p>Nothing has a name like that.</p>}
+                </div>
+            </div>
+        </Dialog>
+    );
+}

@@ -1,0 +1,120 @@
+/** The form of a DAG's params: which control each has by its JSON schema, and what is written as a value of it. */
+
+export interface Schema {
+    type?: string | string[];
+    enum?: unknown[];
+    title?: string;
+    format?: string;
+    items?: { type?: string };
+    minimum?: number;
+    maximum?: number;
+    minLength?: number;
+    maxLength?: number;
+}
+
+export interface Param {
+    value: unknown;
+    schema: Schema;
+    description: string | null;
+}
+
+export type Kind = "choice" | "flag" | "number" | "date" | "moment" | "time" | "lines" | "json" | "text" | "long";
+
+const LONG = 80;
+const BY_FORMAT: Record<string, Kind> = { date: "date", "date-time": "moment", time: "time", multiline: "long" };
+const BY_TYPE: Record<string, Kind> = { boolean: "flag", integer: "number", number: "number", object: "json" };
+
+/** Return the params by name; what is no param, as of an older version of the server, is left out. */
+export function paramsOf(params: Record<string, unknown>): Record<string, Param> {
+    const found = Object.entries(params).filter((entry): entry is [string, Param] => isParam(entry[1]));
+    return Object.fromEntries(found);
+}
+
+function isParam(one: unknown): boolean {
+    return typeof one === "object" && one !== null && "schema" in one;
+}
+
+function typesOf(schema: Schema): string[] {
+    return typeof schema.type === "string" ? [schema.type] : (schema.type ?? []);
+}
+
+/** Return the control for a param: by its schema, or by its default value where the schema says nothing. */
+export function kindOf({ schema, value }: Param): Kind {
+    if (schema.enum !== undefined) return "choice";
+    const types = typesOf(schema).filter((type) => type !== "null");
+    if (types.length > 1) return "json";
+    const type = types[0] ?? typeOf(value);
+    if (type === "array") return schema.items?.type === "string" ? "lines" : "json";
+    if (type !== "string") return BY_TYPE[type] ?? "json";
+    const isLong = typeof value === "string" && (value.length > LONG || value.includes("\n"));
+    return BY_FORMAT[schema.format ?? ""] ?? (isLong ? "long" : "text");
+}
+
+function typeOf(value: unknown): string {
+    if (value === null || value === undefined) return "any";
+    return Array.isArray(value) ? "array" : typeof value;
+}
+
+/** Return what stands in the control for a value. */
+export function textOf(kind: Kind, value: unknown): string {
+    if (kind === "choice") return JSON.stringify(value ?? null);
+    if (value === null || value === undefined) return kind === "json" ? "null" : "";
+    if (kind === "json") return JSON.stringify(value, null, 2);
+    if (kind === "lines") return Array.isArray(value) ? value.join("\n") : String(value);
+    if (kind === "moment") return String(value).slice(0, 16);
+    return String(value);
+}
+
+/**
+ * Return the value that a text stands for.
+ *
+ * @throws Error when it stands for none; the message says what was expected.
+ */
+export function writtenValue(kind: Kind, schema: Schema, text: string): unknown {
+    if (kind === "choice") return JSON.parse(text);
+    if (kind === "flag") return text === "true";
+    if (kind === "json") return fromJson(text);
+    const mayBeNull = typesOf(schema).includes("null") || typesOf(schema).length === 0;
+    if (text === "" && mayBeNull && kind !== "lines") return null;
+    if (kind === "lines") return text.split("\n").filter((line) => line !== "");
+    if (kind === "moment" && text !== "") return `${text}:00+00:00`;
+    return kind === "number" ? fromNumber(text) : text;
+}
+
+/** Return the value of a JSON text; throws an `Error` that says what is wrong with it. */
+export function fromJson(text: string): unknown {
+    try {
+        return JSON.parse(text);
+    } catch (error) {
+        throw new Error(`this is no JSON: ${(error as Error).message}`);
+    }
+}
+
+function fromNumber(text: string): number {
+    const number = Number(text);
+    if (text.trim() === "" || Number.isNaN(number)) throw new Error("a number is wanted here");
+    return number;
+}
+
+/** Return the conf of a run: what was written and differs from the default; and what is wrong, by the param's name. */
+export function confOf(params: Record<string, Param>, texts: Record<string, string>) {
+    const conf: Record<string, unknown> = {};
+    const problems: Record<string, string> = {};
+    for (const [name, param] of Object.entries(params)) {
+        const kind = kindOf(param);
+        const text = texts[name] ?? textOf(kind, param.value);
+        if (text === textOf(kind, param.value) && param.value !== undefined) continue;
+        try {
+            conf[name] = writtenValue(kind, param.schema, text);
+        } catch (error) {
+            problems[name] = (error as Error).message;
+        }
+    }
+    return { conf, problems };
+}
+
+/** Return the param that the server's sentence is about, and the part of the sentence that concerns it. */
+export function faultOf(sentence: string): { name: string; problem: string } | null {
+    const found = /param '([^']+)'(?: of DAG '[^']*')?:? (.+)$/s.exec(sentence);
+    return found === null ? null : { name: found[1] ?? "", problem: found[2] ?? "" };
+}

@@ -1,0 +1,121 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useNavigate } from "react-router";
+import { ApiError, answered, api, type Got } from "../../api/client";
+import { keys } from "../../api/keys";
+import { may, useMe } from "../../api/rights";
+import { Button } from "../../components/button";
+import { Dialog } from "../../components/dialog";
+import { Check } from "../../components/field";
+import { runPath } from "../../components/links";
+import { ErrorNote, Skeleton } from "../../components/notes";
+import styles from "../forms.module.css";
+import { ParamField } from "../param_field";
+import { confOf, faultOf, paramsOf } from "../params";
+import { prospect } from "./prospect";
+import { EMPTY, RunFields, type RunTexts, runBodyOf } from "./run_fields";
+
+interface TriggerDialogProps {
+    dagId: string;
+    onClose: () => void;
+}
+
+/** Asks for the params of a new run, says what will become of it, and goes to it. */
+export function TriggerDialog({ dagId, onClose }: TriggerDialogProps) {
+    const dag = useQuery({
+        queryKey: keys.dagOverview(dagId, "head"),
+        queryFn: () => answered(api.GET("/ui/dags/{dag_id}", { params: { path: { dag_id: dagId } } })),
+    });
+    if (dag.data !== undefined) return <TriggerForm dag={dag.data} onClose={onClose} />;
+    return (
+        <Dialog title={`Trigger ${dagId}`} onClose={onClose}>
+            {dag.isError ? <ErrorNote error={dag.error} /> : <Skeleton height="12rem" />}
+        </Dialog>
+    );
+}
+
+function TriggerForm({ dag, onClose }: { dag: Got<"/ui/dags/{dag_id}">; onClose: () => void }) {
+    const [texts, setTexts] = useState<Record<string, string>>({});
+    const [run, setRun] = useState<RunTexts>(EMPTY);
+    const me = useMe();
+    const [turnsOn, setTurnsOn] = useState(dag.is_paused && may(me, "edit DAGs", dag.dag_id));
+    const params = paramsOf(dag.params);
+    const { trigger, problems, rest } = useTrigger(dag.dag_id, onClose);
+    const submit = () => trigger.mutate({ run, turnsOn, ...confOf(params, texts) });
+    return (
+        <Dialog
+            title={`Trigger ${dag.name}`}
+            onClose={onClose}
+            actions={
+                <Button look="main" onClick={submit} disabled={trigger.isPending}>
+                    Trigger a run
+                </Button>
+            }
+        >
+            <div className={styles.form}>
+                <p className={styles.will}>{prospect(dag, turnsOn)}</p>
+                {Object.entries(params).map(([name, param]) => (
+                    <ParamField
+                        key={name}
+                        name={name}
+                        param={param}
+                        text={texts[name]}
+                        problem={problems[name]}
+                        onText={(text) => setTexts({ ...texts, [name]: text })}
+                    />
+                ))}
+                <RunFields texts={run} onTexts={setRun} isOpen={Object.keys(params).length === 0} />
+                {dag.is_paused && may(me, "edit DAGs", dag.dag_id) && (
+                    <Check
+                        label="Turn the DAG on"
+                        checked={turnsOn}
+                        onChange={(event) => setTurnsOn(event.target.checked)}
+                    />
+                )}
+                {rest !== null && <ErrorNote error={rest} />}
+            </div>
+        </Dialog>
+    );
+}
+
+interface Wish {
+    run: RunTexts;
+    turnsOn: boolean;
+    conf: Record<string, unknown>;
+    problems: Record<string, string>;
+}
+
+/** Says what is wrong with params as far as it is known before the server is asked. */
+class UnusableError extends Error {
+    readonly problems: Record<string, string>;
+
+    constructor(problems: Record<string, string>) {
+        super(Object.values(problems).join("; "));
+        this.problems = problems;
+    }
+}
+
+/** Makes the run, and goes to it; what is wrong with a param is told at its field. */
+function useTrigger(dagId: string, onClose: () => void) {
+    const navigate = useNavigate();
+    const path = { dag_id: dagId };
+    const trigger = useMutation({
+        mutationFn: async ({ run, turnsOn, conf, problems }: Wish) => {
+            if (Object.keys(problems).length > 0) throw new UnusableError(problems);
+            const body = runBodyOf(run, conf);
+            const made = await answered(api.POST("/api/v2/dags/{dag_id}/dagRuns", { params: { path }, body }));
+            if (turnsOn)
+                await answered(api.PATCH("/api/v2/dags/{dag_id}", { params: { path }, body: { is_paused: false } }));
+            return made;
+        },
+        onSuccess: (made) => {
+            onClose();
+            navigate(runPath(dagId, (made as { dag_run_id: string }).dag_run_id));
+        },
+    });
+    const { error } = trigger;
+    if (error instanceof UnusableError) return { trigger, problems: error.problems, rest: null };
+    const fault = error instanceof ApiError ? faultOf(error.message) : null;
+    const problems: Record<string, string> = fault === null ? {} : { [fault.name]: fault.problem };
+    return { trigger, problems, rest: fault === null ? error : null };
+}

@@ -1,0 +1,50 @@
+import { useState } from "react";
+import { answered, api } from "../../api/client";
+import { useMe } from "../../api/rights";
+import { Button } from "../../components/button";
+import { Field } from "../../components/field";
+import { FormDialog } from "../../components/form_dialog";
+import { PageHead } from "../../components/page";
+import styles from "../admin/admin.module.css";
+import { OwnSessions } from "./own_sessions";
+import { OwnTokens } from "./own_tokens";
+
+/** One's own account: password, API tokens, sessions. */
+export function Component() {
+    const me = useMe();
+    const [isOpen, setOpen] = useState(false);
+    return (
+        <>
+            <PageHead title={me.username} actions={<Button onClick={() => setOpen(true)}>Change password</Button>}>
+                {me.role}
+            </PageHead>
+            <div className={styles.admin}>
+                <h2>API tokens</h2>
+                <OwnTokens />
+                <h2>Sessions</h2>
+                <OwnSessions />
+            </div>
+            {isOpen && <PasswordForm onClose={() => setOpen(false)} />}
+        </>
+    );
+}
+
+function PasswordForm({ onClose }: { onClose: () => void }) {
+    const change = (form: FormData) => {
+        const [old_password, new_password] = [String(form.get("old")), String(form.get("new"))];
+        if (new_password !== String(form.get("again"))) throw new Error("the new password is not the same twice");
+        return answered(api.PUT("/auth/me/password", { body: { old_password, new_password } }));
+    };
+    return (
+        <FormDialog
+            title="Change password"
+            button="Change password"
+            act={async (form) => change(form)}
+            onClose={onClose}
+        >
+            <Field label="Password until now" name="old" type="password" required autoComplete="current-password" />
+            <Field label="New password" name="new" type="password" required autoComplete="new-password" />
+            <Field label="New password again" name="again" type="password" required autoComplete="new-password" />
+        </FormDialog>
+    );
+}

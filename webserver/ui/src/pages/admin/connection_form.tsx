@@ -1,0 +1,108 @@
+import { useMutation } from "@tanstack/react-query";
+import { type MouseEvent, useState } from "react";
+import { answered, api } from "../../api/client";
+import { Button } from "../../components/button";
+import { Field, TextArea } from "../../components/field";
+import { FormDialog, written, writtenOrNull } from "../../components/form_dialog";
+import { ErrorNote } from "../../components/notes";
+import styles from "./admin.module.css";
+import type { Connection } from "./connections";
+
+const KEPT = "Left empty: the one that is stored stays";
+
+function bodyOf(form: FormData, connection: Connection | undefined) {
+    const port = written(form, "port");
+    const [password, extra] = [written(form, "password"), written(form, "extra")];
+    return {
+        connection_id: connection?.connection_id ?? written(form, "connection_id"),
+        conn_type: written(form, "conn_type"),
+        description: writtenOrNull(form, "description"),
+        host: writtenOrNull(form, "host"),
+        port: port === "" ? null : Number(port),
+        schema: writtenOrNull(form, "schema"),
+        login: writtenOrNull(form, "login"),
+        team_name: connection === undefined ? writtenOrNull(form, "team") : connection.team_name,
+        ...(password === "" ? {} : { password }),
+        ...(extra === "" ? {} : { extra }),
+    };
+}
+
+const PARTS = ["conn_type", "description", "host", "port", "schema", "login", "password", "extra"] as const;
+
+/** Return which parts are to be changed: secrets that were not written again stay as they are. */
+function maskOf(body: ReturnType<typeof bodyOf>) {
+    return PARTS.filter((name) => name in body);
+}
+
+/** Writes a connection, and tries whether it can be reached before that. */
+export function ConnectionForm({ connection, onClose }: { connection?: Connection; onClose: () => void }) {
+    const save = (form: FormData) => {
+        const body = bodyOf(form, connection);
+        if (connection === undefined) return answered(api.POST("/api/v2/connections", { body }));
+        const params = { path: { connection_id: body.connection_id }, query: { update_mask: maskOf(body) } };
+        return answered(api.PATCH("/api/v2/connections/{connection_id}", { params, body }));
+    };
+    const title = connection === undefined ? "Add a connection" : `Connection ${connection.connection_id}`;
+    const hint = connection === undefined ? undefined : KEPT;
+    const value = (name: "description" | "host" | "schema" | "login") => ({
+        name,
+        defaultValue: connection?.[name] ?? "",
+    });
+    return (
+        <FormDialog title={title} button="Save connection" act={save} onClose={onClose}>
+            {connection === undefined && (
+                <div className={styles.pair}>
+                    <Field label="Id" name="connection_id" required maxLength={250} />
+                    <Field label="Team" name="team" hint="Left empty: for all DAGs" />
+                </div>
+            )}
+            <div className={styles.pair}>
+                <Field label="Type" name="conn_type" required defaultValue={connection?.conn_type ?? ""} />
+                <Field label="Schema" {...value("schema")} />
+                <Field label="Host" {...value("host")} />
+                <Field
+                    label="Port"
+                    name="port"
+                    type="number"
+                    min={1}
+                    max={65535}
+                    defaultValue={connection?.port ?? ""}
+                />
+                <Field label="Login" {...value("login")} autoComplete="off" />
+                <Field label="Password" name="password" type="password" hint={hint} autoComplete="new-password" />
+            </div>
+            <TextArea label="Extra" name="extra" hint={[hint, "JSON"].filter(Boolean).join(". ")} />
+            <Field label="Description" {...value("description")} />
+            <Trial connection={connection} />
+        </FormDialog>
+    );
+}
+
+function Trial({ connection }: { connection: Connection | undefined }) {
+    const [words, setWords] = useState<{ isWell: boolean; message: string } | null>(null);
+    const trial = useMutation({
+        mutationFn: (form: FormData) =>
+            answered(api.POST("/api/v2/connections/test", { body: bodyOf(form, connection) })),
+        onSuccess: (answer) => setWords({ isWell: answer.status, message: answer.message }),
+    });
+    const test = (event: MouseEvent<HTMLButtonElement>) => {
+        setWords(null);
+        if (event.currentTarget.form !== null) trial.mutate(new FormData(event.currentTarget.form));
+    };
+    return (
+        <div className={styles.list}>
+            <div>
+                <Button onClick={test} disabled={trial.isPending}>
+                    {trial.isPending ? "Testing …" : "Test what is written"}
+                </Button>
+            </div>
+            {words !== null && (
+                <p role="status" className={words.isWell ? undefined : styles.problem}>
+                    {words.isWell ? "✓ " : "✗ "}
+                    {words.message}
+                </p>
+            )}
+            {trial.error !== null && <ErrorNote error={trial.error} />}
+        </div>
+    );
+}

@@ -1,0 +1,28 @@
+import { Navigate, Outlet, useMatch } from "react-router";
+import { useMe } from "../../api/rights";
+import { EmptyNote } from "../../components/notes";
+import { PageHead } from "../../components/page";
+import { Tabs } from "../../components/tabs";
+import styles from "./admin.module.css";
+import { partsFor } from "./parts";
+
+/** The administration: the parts that this account may see. */
+export function Component() {
+    const parts = partsFor(useMe());
+    const isBare = useMatch("/admin") !== null;
+    const first = parts[0];
+    if (first === undefined) return <EmptyNote title="There is nothing here for your role" />;
+    if (isBare) return <Navigate to={`/admin/${first.path}`} replace />;
+    return (
+        <>
+            <PageHead title="Administration" />
+            <div className={styles.admin}>
+                <Tabs
+                    label="Parts of the administration"
+                    tabs={parts.map(({ path, label }) => ({ to: `/admin/${path}`, label }))}
+                />
+                <Outlet />
+            </div>
+        </>
+    );
+}

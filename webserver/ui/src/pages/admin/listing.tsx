@@ -1,0 +1,61 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { keys } from "../../api/keys";
+import { Button } from "../../components/button";
+import { EmptyNote, ErrorNote, Skeleton } from "../../components/notes";
+import { type Column, Table } from "../../components/table";
+import styles from "./admin.module.css";
+
+const LIMIT = 100;
+
+export interface Page<Row> {
+    rows: readonly Row[];
+    total: number;
+}
+
+interface ListingProps<Row> {
+    label: string;
+    /** What this list stands under in the cache. */
+    cacheKey: readonly unknown[];
+    ask: (page: { limit: number; offset: number }) => Promise<Page<Row>>;
+    columns: Column<Row>[];
+    keyOf: (row: Row) => string;
+    /** What there is to do where the list is empty. */
+    empty: { title: string; words: string };
+    actions?: ReactNode;
+}
+
+/** A list of the administration, a page at a time. */
+export function Listing<Row>({ label, cacheKey, ask, columns, keyOf, empty, actions }: ListingProps<Row>) {
+    const list = useInfiniteQuery({
+        queryKey: [...keys.admin, ...cacheKey],
+        queryFn: ({ pageParam }) => ask({ limit: LIMIT, offset: pageParam }),
+        initialPageParam: 0,
+        getNextPageParam: (page, pages) => {
+            const seen = pages.reduce((sum, one) => sum + one.rows.length, 0);
+            return seen < page.total && page.rows.length > 0 ? seen : null;
+        },
+        placeholderData: (before) => before,
+    });
+    const rows = list.data?.pages.flatMap((page) => page.rows);
+    return (
+        <>
+            {actions !== undefined && <div className={styles.bar}>{actions}</div>}
+            {list.isError && <ErrorNote error={list.error} />}
+            {list.isPending && <Skeleton height="16rem" />}
+            {rows?.length === 0 && (
+                <EmptyNote title={empty.title}>
+                    <p>{empty.words}</p>
+                </EmptyNote>
+            )}
+            {rows !== undefined && rows.length > 0 && (
+                <Table label={label} columns={columns} rows={rows} keyOf={keyOf} />
+            )}
+            {list.hasNextPage && (
+                <Button onClick={() => void list.fetchNextPage()} disabled={list.isFetchingNextPage}>
+                    Show more
+                </Button>
+            )}
+        </>
+    );
+}

@@ -1,0 +1,32 @@
+import { Link } from "react-router";
+import { Moment, Took } from "../../components/clock";
+import { dagPath, runPath } from "../../components/links";
+import { State } from "../../components/state";
+import type { Column } from "../../components/table";
+import styles from "../dags/dags.module.css";
+import type { RunRow } from "./filters";
+
+/** Return what tells a run from all others. */
+export const keyOf = (run: RunRow): string => `${run.dag_id} ${run.run_id}`;
+
+export const COLUMNS: Column<RunRow>[] = [
+    { head: "State", cell: (run) => <State state={run.state} /> },
+    {
+        head: "Run",
+        cell: (run) => (
+            <div className={styles.name}>
+                <Link to={runPath(run.dag_id, run.run_id)}>{run.run_id}</Link>
+                {run.note !== null && <span className={styles.quiet}>{run.note}</span>}
+            </div>
+        ),
+    },
+    { head: "DAG", cell: (run) => <Link to={dagPath(run.dag_id)}>{run.dag_name}</Link> },
+    {
+        head: "Made by",
+        cell: (run) => [run.run_type.replaceAll("_", " "), run.triggering_user].filter(Boolean).join(", "),
+    },
+    { head: "Logical date", cell: (run) => <Moment at={run.logical_date} /> },
+    { head: "Started", cell: (run) => <Moment at={run.started_at} /> },
+    { head: "Took", isNumber: true, cell: (run) => <Took from={run.started_at} to={run.ended_at} /> },
+    { head: "Version", isNumber: true, cell: (run) => run.version_number },
+];
