@@ -17,8 +17,9 @@ import pytest
 from fastapi import FastAPI, HTTPException
 from starlette.requests import Request
 from tests.support.rights import BLUE, RED, SHARED, ids_of, member, paint, rows_with, share
-from tests.support.web import Client, client_of, session_of
+from tests.support.web import Client, add_instances, client_of, move, session_of
 
+from treadle_metadata import processes
 from treadle_metadata.accounts import create_account
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
@@ -35,7 +36,7 @@ from treadle_metadata.rights.permissions import (
 )
 from treadle_metadata.rights.scoped_views import OPEN, SCOPED
 from treadle_metadata.settings import Settings
-from treadle_metadata.statements import tuples
+from treadle_metadata.statements import execute, tuples
 from treadle_metadata.tables import metadata
 from treadle_webserver.app import create_app, routes_of
 from treadle_webserver.authorize import authorize
@@ -338,6 +339,24 @@ def test_lists_and_counts_of_a_member_count_what_it_sees(world: World) -> None:
 def test_an_event_of_a_shared_asset_hides_whose_task_told_of_it(world: World) -> None:
     found = world.as_("red_op").json("/api/v2/assets/events", params={"name_pattern": SHARED})["asset_events"]
     assert [one["source_dag_id"] for one in found] == [None]
+
+
+def test_a_full_pool_is_full_for_everybody_and_holds_nobody_by_name(world: World) -> None:
+    with world.database.begin() as connection:
+        processes.register(connection, "scheduler", world.clock.now(), 60)
+        execute(connection, "UPDATE slot_pool SET slots = 1 WHERE name = 'default_pool'")
+        execute(connection, "UPDATE task_instance SET pool = 'default_pool'")
+        execute(connection, "UPDATE dag_run SET state = 'running', started_at = queued_at")
+        add_instances(connection, "red_dag", "red_run", {"second": 0}, now=world.clock.now())
+        move(connection, "task_id = 'second'", "scheduled")
+        sql = "UPDATE task_instance SET pool = 'red_pool' WHERE dag_id = 'red_dag' AND task_id = 'red_task'"
+        execute(connection, sql)
+    client = world.as_("red_op")
+    pool = client.json("/api/v2/pools/default_pool")
+    assert (pool["occupied_slots"], pool["open_slots"]) == (1, 0)
+    why = client.json("/api/v2/dags/red_dag/dagRuns/red_run/taskInstances/second/why")
+    assert "default_pool" in str(why), why
+    assert BLUE not in str(why)
 
 
 def test_a_member_may_do_all_of_its_role_with_what_is_its_own(world: World) -> None:
