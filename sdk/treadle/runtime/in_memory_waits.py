@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from treadle.errors import TreadleError
+from treadle.wording import did_you_mean
 
 
 class InMemoryWaits:
@@ -37,7 +38,7 @@ class InMemoryWaits:
         """Answer as the test says, else with the defaults.
 
         Raises:
-            TreadleError: the test says nothing, and there are no defaults.
+            TreadleError: the test says nothing, and there are no defaults; or what it says is no option.
         """
         found = self.answers.get(of.partition("[")[0], self.answers.get(question["subject"]))
         if found is None and question["defaults"] is None:
@@ -47,6 +48,10 @@ class InMemoryWaits:
             )
         told = found if isinstance(found, Mapping) else {"chosen": question["defaults"] if found is None else found}
         chosen = [told["chosen"]] if isinstance(told["chosen"], str) else list(told["chosen"])
+        known = question["options"]
+        for one in chosen:
+            if one not in known:
+                raise TreadleError(f"{one!r} is no option of {question['subject']!r}{did_you_mean(one, known)}")
         values = {name: param["value"] for name, param in question["params"].items()} | dict(told.get("given") or {})
         return {
             "is_new": False,

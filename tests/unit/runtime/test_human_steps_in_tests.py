@@ -55,6 +55,7 @@ def test_without_an_answer_the_defaults_are_it_and_without_these_the_task_says_w
     found = asked(choosing(defaults="one"))
     assert (found.xcoms["ask"]["chosen_options"], found.xcoms["ask"]["timedout"]) == (["one"], True)
     assert "give dag.test(answers=" in asked(choosing()).task("ask").message
+    assert "did you mean 'one'" in asked(choosing(), answers={"ask": "ones"}).task("ask").message
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ _COLUMNS: Final = ("task_id", "map_index", "state", "tries", "seconds", "result"
         "treadle dags test daily_sales",
         """treadle dags test daily_sales 2026-03-01 --conf '{"country": "DK"}' -o json""",
         "treadle dags test daily_sales --file ./daily_sales.py --variable-file variables.json",
+        """treadle dags test release --answers '{"approve": "Approve"}'""",
     ),
 )
 @click.argument("dag_id")
@@ -39,6 +40,7 @@ _COLUMNS: Final = ("task_id", "map_index", "state", "tries", "seconds", "result"
 @file_option
 @source_options
 @click.option("--partition-key", help="The part of the data that the run is for.")
+@click.option("--answers", help="What people answer: a JSON object of human steps' ids and options.")
 @click.option("--mark-success-pattern", help="Tasks whose id this regular expression finds succeed without being run.")
 @output_option
 @click.pass_context
@@ -51,6 +53,7 @@ def test(
     conn_file: str | None,
     variable_file: str | None,
     partition_key: str | None,
+    answers: str | None,
     mark_success_pattern: str | None,
     output: str | None,
 ) -> None:
@@ -69,6 +72,7 @@ def test(
             variable_file_path=variable_file,
             mark_success_pattern=mark_success_pattern,
             partition_key=partition_key,
+            answers=parsed_object(answers, "--answers"),
         )
     _show(result, output)
     ctx.exit(0 if result.state == "success" else 1)
