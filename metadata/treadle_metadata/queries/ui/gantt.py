@@ -6,7 +6,7 @@ last before it began, and so on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, LiteralString
 
@@ -40,15 +40,17 @@ def attempts(connection: Connection, run: Mapping[str, Any]) -> tuple[list[Mappi
 
 
 def critical_path(found: Sequence[Mapping[str, Any]], upstream: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the tasks, first to last, whose ends the run's end had to wait for."""
+    """Return the tasks, first to last, whose ends the run's end had to wait for; ``upstream`` in topological order."""
     ends: dict[str, datetime] = {}
     for row in found:
         end = row["ended_at"] or (row["instance_ended_at"] if row["started_at"] is not None else None)
         if end is not None and (row["task_id"] not in ends or end > ends[row["task_id"]]):
             ends[row["task_id"]] = end
+    # Of two that ended at once the one further down, which may have waited for the other.
+    order = {task_id: position for position, task_id in enumerate(upstream)}
     path: list[str] = []
-    last = max(ends, key=ends.__getitem__, default=None)
-    while last is not None and last not in path:
+    found_ends: Iterable[str] = ends
+    while (last := max(found_ends, key=lambda one: (ends[one], order.get(one, -1)), default=None)) is not None:
         path.append(last)
-        last = max((one for one in upstream.get(last, ()) if one in ends), key=ends.__getitem__, default=None)
+        found_ends = [one for one in upstream.get(last, ()) if one in ends and one not in path]
     return path[::-1]

@@ -8,7 +8,7 @@ from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
-from treadle_metadata.statements import rows
+from treadle_metadata.statements import rows, tuples
 
 _DAYS: Final[LiteralString] = """
     SELECT (run_after AT TIME ZONE %(zone)s)::date AS day, state, count(*) AS number,
@@ -55,6 +55,20 @@ _POINTS: Final[LiteralString] = f"""
                ORDER BY extract(epoch FROM instance.started_at - instance.queued_at)::float8) AS queued_seconds
     FROM {_INSTANCES} GROUP BY run.id
 """
+
+
+_EXPECTED: Final[LiteralString] = """
+    SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) FROM (
+        SELECT extract(epoch FROM ended_at - started_at)::float8 AS seconds FROM dag_run
+        WHERE dag_id = %(dag_id)s AND state = 'success' AND run_after <= %(before)s
+        ORDER BY run_after DESC, id DESC LIMIT 20) AS took
+"""
+
+
+def expected_seconds(connection: Connection, dag_id: str, *, before: datetime) -> float | None:
+    """Return how long a run takes: the median of the newest 20 that succeeded, until ``before``; None if none has."""
+    found = tuples(connection, _EXPECTED, {"dag_id": dag_id, "before": before})
+    return None if found[0][0] is None else float(found[0][0])
 
 
 def days(

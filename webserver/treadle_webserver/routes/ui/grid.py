@@ -10,7 +10,9 @@ from pydantic import Field
 
 from treadle_metadata.queries.ui import gantt, run_pages
 from treadle_metadata.queries.ui import grid as queries
+from treadle_metadata.queries.ui.history import expected_seconds
 from treadle_metadata.queries.ui.structures import Row, Structure, version_id_of
+from treadle_metadata.states import FINISHED_RUNS
 from treadle_webserver.parameters import DagId, RunId, RunStateName, Texts
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.routes.ui.walking import WalkQuery
@@ -22,6 +24,7 @@ from treadle_webserver.shapes.ui.runs import (
     RunStatesShape,
     bar_shape,
     cells_shape,
+    expected_end,
     grid_row_shape,
     grid_run_shape,
 )
@@ -95,6 +98,9 @@ def get_ui_gantt(dag_id: DagId, run_id: RunId, service: ServiceOf) -> GanttShape
         run = run_pages.get_run(connection, dag_id, run_id)
         structure = service.structures.get(connection, run["version_id"])
         found, is_truncated = gantt.attempts(connection, run)
+        expected = None
+        if run["state"] not in FINISHED_RUNS:
+            expected = expected_seconds(connection, dag_id, before=run["run_after"])
     return {
         "dag_id": dag_id,
         "run_id": run_id,
@@ -107,4 +113,5 @@ def get_ui_gantt(dag_id: DagId, run_id: RunId, service: ServiceOf) -> GanttShape
         "rows": _rows(structure, [{row["task_id"]: None for row in found}]),
         "critical_path": gantt.critical_path(found, structure.upstream),
         "is_truncated": is_truncated,
+        "expected_end_at": expected_end(run, expected),
     }

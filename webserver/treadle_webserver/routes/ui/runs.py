@@ -9,6 +9,7 @@ from pydantic import Field
 
 from treadle_metadata.queries import why
 from treadle_metadata.queries.ui import run_pages as queries
+from treadle_metadata.queries.ui.history import expected_seconds
 from treadle_metadata.states import FINISHED_RUNS
 from treadle_webserver.parameters import DagId, Moment, RunId, RunStateName, Text, Texts
 from treadle_webserver.retrying import RetriedRoute
@@ -67,7 +68,8 @@ def get_ui_run(dag_id: DagId, run_id: RunId, service: ServiceOf) -> RunShape:
     with service.database.begin() as connection:
         row = queries.get_run(connection, dag_id, run_id)
         around = queries.neighbours(connection, row)
-        found = None
+        found, expected = None, None
         if row["state"] not in FINISHED_RUNS:
+            expected = expected_seconds(connection, dag_id, before=row["run_after"])
             found = why.why_is_run_not_running(connection, dag_id, run_id, now=now, settings=service.settings)
-    return run_shape(row, around, None if found is None else why_shape(found))
+    return run_shape(row, around, None if found is None else why_shape(found), expected)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from typing_extensions import TypedDict
@@ -132,6 +132,8 @@ class RunShape(RunRowShape):
     previous_run_id: str | None
     next_run_id: str | None
     why: WhyShape | None
+    expected_end_at: datetime | None
+    """Of a run that has not ended: when it will, if it takes as long as the median of the last ones that succeeded."""
 
 
 class BarShape(TypedDict):
@@ -152,7 +154,10 @@ class BarShape(TypedDict):
 
 
 class GanttShape(TypedDict):
-    """All attempts of a run. ``critical_path``: the tasks that the run's end had to wait for, in order."""
+    """All attempts of a run. ``critical_path``: the tasks that the run's end had to wait for, in order.
+
+    ``expected_end_at``: of a run that has not ended, by the median of the last ones that succeeded.
+    """
 
     dag_id: str
     run_id: str
@@ -165,6 +170,7 @@ class GanttShape(TypedDict):
     rows: list[GridRowShape]
     critical_path: list[str]
     is_truncated: bool
+    expected_end_at: datetime | None
 
 
 def grid_row_shape(row: Row, *, is_removed: bool = False) -> GridRowShape:
@@ -243,8 +249,17 @@ def run_row_shape(row: Mapping[str, Any]) -> RunRowShape:
     }
 
 
-def run_shape(row: Mapping[str, Any], around: Mapping[str, Any], why: WhyShape | None) -> RunShape:
-    """Return one run with what ``run_pages.neighbours`` found."""
+def expected_end(row: Mapping[str, Any], seconds: float | None) -> datetime | None:
+    """Return when a run that is under way will have taken ``seconds``."""
+    if seconds is None or row["started_at"] is None or row["ended_at"] is not None:
+        return None
+    return utc(row["started_at"] + timedelta(seconds=seconds))
+
+
+def run_shape(
+    row: Mapping[str, Any], around: Mapping[str, Any], why: WhyShape | None, expected: float | None
+) -> RunShape:
+    """Return one run with what ``run_pages.neighbours`` found; ``expected``: the seconds that its like take."""
     return {
         **run_row_shape(row),
         "conf": row["conf"],
@@ -258,6 +273,7 @@ def run_shape(row: Mapping[str, Any], around: Mapping[str, Any], why: WhyShape |
         "previous_run_id": around["previous_run_id"],
         "next_run_id": around["next_run_id"],
         "why": why,
+        "expected_end_at": expected_end(row, expected),
     }
 
 
