@@ -67,6 +67,11 @@ def test_xcoms_are_written_changed_and_deleted_as_plain_data(service: Service, c
     assert client.post(entries, json={"key": "note/1", "value": 1}).status_code == 409
     assert client.patch(f"{entries}/note/1", json={"value": [1, "é"]}).json()["value"] == [1, "é"]
     assert client.get(f"{entries}?xcom_key_prefix_pattern=note").json()["total_entries"] == 1
+    everywhere = "/api/v2/dags/~/dagRuns/~/taskInstances/~/xcomEntries?limit=3"
+    found = client.get(f"{everywhere}&run_id_pattern=ord&run_after_gte=2026-01-15").json()
+    told = [(one["task_id"], one["key"]) for one in found["xcom_entries"]]
+    assert told == [("sell", "return_value"), ("bake", "return_value"), ("bake", "note/1")]
+    assert client.get(f"{everywhere}&order_by=key").status_code == 400
     assert client.delete(f"{entries}/note/1").status_code == 204
     assert client.delete(f"{entries}/note/1").status_code == 404
     assert client.patch(f"{entries}/return_value", json={"value": 1, "map_index": 3}).status_code == 404

@@ -17,11 +17,14 @@ from treadle.xcom import to_plain
 from treadle_metadata import audit, xcom_edits
 from treadle_metadata.errors import InvalidRequestError
 from treadle_metadata.queries import xcoms as queries
+from treadle_metadata.queries.conditions import Between
 from treadle_metadata.queries.surrogates import may_hold_halves, without_halves
 from treadle_webserver.authorize import Actor, ActorOf
 from treadle_webserver.parameters import (
     DagId,
+    EndOfDay,
     MapIndexQuery,
+    Moment,
     Name,
     PageQuery,
     RunId,
@@ -43,7 +46,7 @@ router = APIRouter(
 
 
 class XComQuery(PageQuery):
-    """Which XComs."""
+    """Which XComs. What concerns runs narrows a list over many of them, and no other."""
 
     xcom_key: Text = None
     xcom_key_pattern: Text = None
@@ -52,6 +55,36 @@ class XComQuery(PageQuery):
     task_id_prefix_pattern: Text = None
     map_index: int | None = Field(None, ge=-1, le=2**31 - 1)
     map_index_filter: int | None = Field(None, ge=-1, le=2**31 - 1)
+    run_id_pattern: Text = None
+    run_id_prefix_pattern: Text = None
+    dag_display_name_pattern: Text = None
+    dag_display_name_prefix_pattern: Text = None
+    run_after_gte: Moment = None
+    run_after_gt: EndOfDay = None
+    run_after_lte: EndOfDay = None
+    run_after_lt: Moment = None
+    logical_date_gte: Moment = None
+    logical_date_gt: EndOfDay = None
+    logical_date_lte: EndOfDay = None
+    logical_date_lt: Moment = None
+
+    def wanted(self, dag_id: str, run_id: str, task_id: str) -> queries.XComFilter:
+        """Return the filter, for one or all DAGs, runs and tasks."""
+        matched = (*queries.MATCHED, *queries.MATCHED_OF_RUNS)
+        return queries.XComFilter(
+            dag_id=one_or_all(dag_id),
+            run_id=one_or_all(run_id),
+            task_id=one_or_all(task_id),
+            map_index=self.map_index_filter if self.map_index is None else self.map_index,
+            key=self.xcom_key,
+            patterns={name: getattr(self, f"{name}_pattern") for name in matched},
+            prefixes={name: getattr(self, f"{name}_prefix_pattern") for name in matched},
+            run_after=self._between("run_after"),
+            logical_date=self._between("logical_date"),
+        )
+
+    def _between(self, name: str) -> Between:
+        return Between(**{suffix: getattr(self, f"{name}_{suffix}") for suffix in ("gte", "gt", "lte", "lt")})
 
 
 class XComBody(StrictBody):
@@ -73,21 +106,9 @@ class XComPatch(StrictBody):
 def get_xcom_entries(
     dag_id: DagId, dag_run_id: RunId, task_id: TaskId, query: Annotated[XComQuery, Query()], service: ServiceOf
 ) -> XComListShape:
-    """List the XComs of a task in a run (``~``: of all its tasks), without their values."""
+    """List XComs without their values; ``~`` stands for all DAGs, all runs or all tasks."""
     with service.database.begin() as connection:
-        page = queries.list_xcoms(
-            connection,
-            dag_id,
-            dag_run_id,
-            query.page,
-            task_id=one_or_all(task_id),
-            map_index=query.map_index_filter if query.map_index is None else query.map_index,
-            key=query.xcom_key,
-            key_pattern=query.xcom_key_pattern,
-            key_prefix=query.xcom_key_prefix_pattern,
-            task_pattern=query.task_id_pattern,
-            task_prefix=query.task_id_prefix_pattern,
-        )
+        page = queries.list_xcoms(connection, query.wanted(dag_id, dag_run_id, task_id), query.page)
     return {"xcom_entries": [xcom_entry_shape(row) for row in page.rows], **totals(page)}
 
 
