@@ -47,14 +47,22 @@ class UiBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         del version, build_data
         if os.environ.get("TREADLE_WITHOUT_UI") == "1":
             return
-        root = Path(self.root)
-        built, stamp = root / BUILT, digest(root / SOURCES)
-        if (built / STAMP).is_file() and (built / STAMP).read_text() == stamp:
-            return
-        if not installed(root / SOURCES):
-            _npm(root, "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund")
-        _npm(root, "run", "build", "--silent", "--", "--outDir", str(built), "--emptyOutDir")
-        (built / STAMP).write_text(stamp)
+        build(Path(self.root))
+
+
+def build(root: Path) -> None:
+    """Build the pages of the repository at ``root``, unless what is there was built from the same sources.
+
+    Raises:
+        UiBuildError: npm or vite failed.
+    """
+    built, stamp = root / BUILT, digest(root / SOURCES)
+    if (built / STAMP).is_file() and (built / STAMP).read_text() == stamp:
+        return
+    if not installed(root / SOURCES):
+        _npm(root, "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund")
+    _npm(root, "run", "build", "--silent", "--", "--outDir", str(built), "--emptyOutDir")
+    (built / STAMP).write_text(stamp)
 
 
 def digest(sources: Path) -> str:
