@@ -1,7 +1,7 @@
 """Callbacks of deadlines: what is called when one is missed, and in which way.
 
 Tasks and DAGs take plain functions; a deadline takes one of these, as in ``airflow.sdk`` 3.3. What they name is called
-in a child of the DAG's file, never in a server's process (``treadle.runtime.run_callback``).
+in a child of the DAG's file, or in a triggerer, never in a server's process (``treadle.runtime.run_callback``).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Callback:
 
 
 class AsyncCallback(Callback):
-    """A callback that is awaited: in an event loop of its own, in a child of the DAG's file."""
+    """A callback that is awaited: in a triggerer, or on the executor while none is alive; its event loop is its own."""
 
     is_async = True
 

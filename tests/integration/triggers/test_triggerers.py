@@ -21,6 +21,7 @@ from treadle_metadata.clock import SystemClock
 from treadle_metadata.connection import Database
 from treadle_metadata.selecting import Selection
 from treadle_metadata.settings import Settings
+from treadle_triggerer.server import Server, ServerRefused
 
 
 @pytest.fixture
@@ -133,3 +134,22 @@ def test_triggerers_that_start_together_share_what_there_is(here: Site, notes: P
         assert sum(row["count"] for row in owners) == 60
         assert None not in {row["owner"] for row in owners}
         assert ran(notes) == sorted(names)
+
+
+def test_a_beat_that_compares_does_not_wait_and_what_comes_later_is_not_dropped_for_it(here: Site, notes: Path) -> None:
+    server = Server(here.url, here.token)
+    told = {"hostname": "h", "pid": 1, "capacity": 10, "held": 0}
+    first = server.beat(told)
+    answer = server.beat({**told, "process_id": first["process_id"], "checks": True, "wait": 10})
+    assert (answer["triggers"], answer["owned"]) == ([], [])
+    deferred(here, notes, "a")
+    (trigger,) = server.beat({**told, "process_id": first["process_id"], "wait": 10})["triggers"]
+    answer = server.beat({**told, "process_id": first["process_id"], "held": 1, "checks": True, "wait": 10})
+    assert answer["owned"] == [trigger["id"]]
+    server.leave(first["process_id"])
+    assert here.select("SELECT owner FROM trigger") == [{"owner": None}]
+
+
+def test_only_a_triggerers_token_opens_its_routes(here: Site) -> None:
+    with pytest.raises(ServerRefused, match="401"):
+        Server(here.url, here.token + "x").beat({"hostname": "h", "pid": 1, "capacity": 10})
