@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from treadle_metadata.attempt_tokens import AttemptClaim, AttemptTokenError
 from treadle_metadata.attempt_tokens import Scope as AttemptScope
-from treadle_metadata.errors import InvalidRequestError
+from treadle_metadata.errors import InvalidRequestError, MetadataError
 from treadle_metadata.queries.dags import check_dag, no_such_dag
 from treadle_metadata.rights.credentials import Proof, find_proof
 from treadle_metadata.rights.held import EVERYBODYS, Rights
@@ -97,6 +97,18 @@ def authorize(request: Request, service: BareServiceOf) -> None:
         request.state.scope = service.database.run_each(
             lambda connection: scope_for(connection, service, proof.rights, needed, dag_id)
         )
+
+
+def may_still(request: Request) -> bool:
+    """Tell whether a request whose answer goes on may still have it: a stream ends with its session, as others do.
+
+    For streams to ask from time to time, in a thread: it reads the database.
+    """
+    try:
+        authorize(request, request.app.state.service)
+    except (HTTPException, MetadataError):
+        return False
+    return True
 
 
 def scope_for(

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
+import httpx
 import pytest
 from fastapi import FastAPI
 from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
 from tests.integration.web.conftest import add_account
-from tests.support.web import PASSWORD, Client, client_of, session_of
+from tests.support.served import served
+from tests.support.web import PASSWORD, Client, add_try, client_of, session_of
 
 from treadle_metadata import accounts
 from treadle_metadata.accounts import Role
@@ -105,6 +107,29 @@ def test_a_copied_cookie_is_dead_at_once(
                 answer = browser.request("PUT", "/auth/me/password", headers=headers, json=body)
         assert answer.status_code in (200, 204), answer.text
     assert browser.get("/auth/me", headers=headers).status_code == 401
+
+
+@pytest.mark.parametrize("stream", ["wait?interval=0.05", "taskInstances/fetch/logs/1/follow"])
+def test_an_open_stream_ends_with_its_session(
+    app: FastAPI, admin: Client, database: Database, settings: Settings, clock: ManualClock, weather: str, stream: str
+) -> None:
+    with database.begin() as connection:
+        add_try(connection, "weather", "first", "fetch", "fetch.log", now=clock.now())
+    log = settings.path("logs_folder") / "fetch.log"
+    log.parent.mkdir(parents=True)
+    log.write_text('{"text": "begins", "level": "info"}\n')
+    headers = {"Authorization": f"Bearer {admin.token}"}
+    with (
+        served(app) as url,
+        httpx.stream("GET", f"{url}{weather}/dagRuns/first/{stream}", headers=headers, timeout=10) as answer,
+    ):
+        assert answer.status_code == 200
+        lines = answer.iter_lines()
+        next(lines)
+        with database.begin() as connection:
+            assert accounts.end_sessions(connection, "admin") == 1
+        rest = list(lines)
+    assert ("log in again" in rest[-1]) if stream.startswith("wait") else not any("event: end" in one for one in rest)
 
 
 def test_one_sees_and_ends_ones_own_sessions_only(browser: Client, admin: Client) -> None:

@@ -13,6 +13,7 @@ from pydantic import Field
 from treadle_metadata.queries import log_windows, logs
 from treadle_metadata.queries.task_instances import get_instance, get_try
 from treadle_metadata.remote_logs.places import places_of
+from treadle_webserver.authorize import may_still
 from treadle_webserver.live.following import Followed, follow
 from treadle_webserver.live.streams import EventStream
 from treadle_webserver.parameters import DagId, MapIndexQuery, RunId, TaskId, TryNumber
@@ -77,7 +78,12 @@ async def follow_log(
         first = int(last_event_id)
     found = await run_in_threadpool(_find, service, dag_id, dag_run_id, task_id, map_index, try_number)
 
+    revoked: list[bool] = []
+
     def has_ended() -> bool:
+        if not may_still(request):
+            revoked.append(True)
+            return True
         with service.database.begin() as connection:
             instance = get_instance(connection, dag_id, dag_run_id, task_id, map_index)
             return get_try(connection, instance, try_number)["ended_at"] is not None
@@ -85,7 +91,7 @@ async def follow_log(
     places = places_of(service.settings)
     followed = Followed(found.stored, lambda: places.find(found.stored, found.month), has_ended, line_shape)
     live = request.app.state.live
-    return EventStream(follow(followed, service.line_indexes, first, lambda: bool(live.is_closed)))
+    return EventStream(follow(followed, service.line_indexes, first, lambda: bool(live.is_closed or revoked)))
 
 
 @router.get("/download", response_class=StreamingResponse)

@@ -18,13 +18,13 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from treadle.xcom import to_plain
-from treadle_metadata.errors import MetadataError
+from treadle_metadata.errors import ConflictError, MetadataError
 from treadle_metadata.queries.runs import get_run
 from treadle_metadata.queries.surrogates import may_hold_halves, without_halves
 from treadle_metadata.queries.xcoms import returned_values
 from treadle_metadata.rights.permissions import Permission
 from treadle_metadata.states import FINISHED_RUNS
-from treadle_webserver.authorize import Actor, ActorOf, scope_for
+from treadle_webserver.authorize import Actor, ActorOf, may_still, scope_for
 from treadle_webserver.live.hub import Hub
 from treadle_webserver.live.ring import Told
 from treadle_webserver.parameters import DagId, RunId
@@ -89,13 +89,19 @@ def streamed(
 
     ``name``: DAG and run.
     """
-    lines = _lines(request.app.state.live, service, name, first, interval, result)
+    lines = _lines(request, service, name, first, interval, result)
     return StreamingResponse(lines, media_type=NDJSON, headers=UNBUFFERED)
 
 
 async def _lines(
-    hub: Hub, service: Service, name: tuple[str, str], first: dict[str, Any], interval: float, result: Sequence[str]
+    request: Request,
+    service: Service,
+    name: tuple[str, str],
+    first: dict[str, Any],
+    interval: float,
+    result: Sequence[str],
 ) -> AsyncIterator[str]:
+    hub: Hub = request.app.state.live
     yield _line(first)
     state, told_at = first["state"], time.monotonic()
     if state in FINISHED_RUNS:
@@ -106,7 +112,7 @@ async def _lines(
         number, may_differ = hub.ring.newest, True
         while state not in FINISHED_RUNS and not hub.is_closed:
             if may_differ:
-                found = await run_in_threadpool(_look, service, *name, result)
+                found = await run_in_threadpool(_look_again, request, service, *name, result)
                 if found["state"] != state or time.monotonic() - told_at >= interval:
                     yield _line(found)
                     state, told_at = found["state"], time.monotonic()
@@ -134,6 +140,12 @@ def _concerns(told: Sequence[Told] | None, dag_id: str, run_id: str) -> bool:
 
 def _begin(service: Service, actor: Actor, dag_id: str, run_id: str, result: Sequence[str]) -> dict[str, Any]:
     require_results(service, actor, dag_id, result)
+    return _look(service, dag_id, run_id, result)
+
+
+def _look_again(request: Request, service: Service, dag_id: str, run_id: str, result: Sequence[str]) -> dict[str, Any]:
+    if not may_still(request):
+        raise ConflictError("the session or token is over, or may no more: log in again")
     return _look(service, dag_id, run_id, result)
 
 
