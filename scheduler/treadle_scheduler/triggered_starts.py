@@ -37,7 +37,7 @@ def starting_from_triggers(
         for start in [_start_of(row, graphs)]
         if start is not None
     }
-    if not waits:
+    if not waits or context.alone:  # a simulation has no triggerers: such tasks run like any
         return set()
     reports = [_report(one, month, now) | {"deferral": start} for one, start in waits.values()]
     lease_until = now + timedelta(seconds=context.settings.lease_seconds)
