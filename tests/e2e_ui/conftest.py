@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 import pytest
+from bench.installation import PASSWORD
 from playwright.sync_api import Browser, Page
 from tests.support.browsing import build_pages, chromium, log_in
-from tests.support.installed import PASSWORD, Installed, installation
+from tests.support.installed import Installed, installation
 
 from treadle_metadata import accounts
 

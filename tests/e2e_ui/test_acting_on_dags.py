@@ -1,4 +1,4 @@
-"""What is done with DAGs: a run with params that goes green by itself, many paused at once, and nothing for a Viewer."""
+"""What is done with DAGs: a run with params that goes green by itself, many paused at once, and a mere Viewer."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import hatch_build
+from bench.installation import PASSWORD
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from tests.support.installed import PASSWORD
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _AXE: Final = ROOT / "webserver/ui/node_modules/axe-core/axe.min.js"
@@ -70,17 +70,21 @@ def log_in(page: Page, username: str, password: str = PASSWORD) -> None:
 
 
 def barriers(page: Page) -> Sequence[str]:
-    """Return what axe finds on a page that keeps people out: each rule, and where it is broken.
+    """Return what axe finds on a page that keeps people out: each rule, and where it is broken; colours dark as well.
 
     Raises:
         MissingAxeError: axe is not installed.
     """
     if not _AXE.is_file():
         raise MissingAxeError
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
     page.evaluate(_AXE.read_text())
-    found: Any = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    found: list[Any] = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    page.emulate_media(color_scheme="dark")
+    found += page.evaluate("axe.run(document, {runOnly: ['color-contrast']})")["violations"]
+    page.emulate_media(color_scheme="light")
     return [
         f"{page.url}: {one['id']} ({one['help']}): {node['html'][:160]}"
-        for one in found["violations"]
+        for one in found
         for node in one["nodes"][:3]
     ]

@@ -1,3 +1,4 @@
+import { useSyncExternalStore } from "react";
 import { Link } from "react-router";
 import { logOut, type Me } from "../api/session";
 import { Button } from "../components/button";
@@ -5,8 +6,26 @@ import { Select } from "../components/field";
 import { type Clock, type Theme, usePreferences } from "./preferences";
 import styles from "./shell.module.css";
 
-/** Who is logged in, the way out, and the choices that hold for every page. */
+const WIDE = window.matchMedia("(min-width: 901px)");
+
+function onWidth(listener: () => void): () => void {
+    WIDE.addEventListener("change", listener);
+    return () => WIDE.removeEventListener("change", listener);
+}
+
+/** Who is logged in, the way out, and the choices that hold for every page; folded away where there is little room. */
 export function AccountMenu({ me }: { me: Me }) {
+    const isWide = useSyncExternalStore(onWidth, () => WIDE.matches);
+    if (isWide) return <Choices me={me} />;
+    return (
+        <details className={styles.folded}>
+            <summary>{me.username}</summary>
+            <Choices me={me} />
+        </details>
+    );
+}
+
+function Choices({ me }: { me: Me }) {
     const { clock, setClock, theme, setTheme } = usePreferences();
     return (
         <div className={styles.account}>

@@ -1,5 +1,8 @@
+import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { NavLink, Outlet } from "react-router";
+import { answered, api } from "../api/client";
+import { keys } from "../api/keys";
 import { followLive } from "../api/live";
 import { queries } from "../api/queries";
 import { MeContext } from "../api/rights";
@@ -16,6 +19,7 @@ const PLACES = [
     { to: "/", label: "Home" },
     { to: "/dags", label: "DAGs" },
     { to: "/runs", label: "Runs" },
+    { to: "/human-steps", label: "Human steps" },
 ];
 
 /** What surrounds every page: who is logged in, the way to the other pages, and the live stream. */
@@ -41,6 +45,7 @@ function Frame({ me }: { me: Me }) {
                     {places.map((place) => (
                         <NavLink key={place.to} to={place.to} end={place.to === "/"}>
                             {place.label}
+                            {place.to === "/human-steps" && <OpenSteps />}
                         </NavLink>
                     ))}
                 </nav>
@@ -53,5 +58,21 @@ function Frame({ me }: { me: Me }) {
                 </MeContext>
             </main>
         </div>
+    );
+}
+
+/** How many questions wait for an answer. */
+function OpenSteps() {
+    const open = useQuery({
+        queryKey: [...keys.humanSteps, "open"],
+        queryFn: () => answered(api.GET("/ui/humanSteps", { params: { query: { limit: 1 } } })),
+        select: (found) => found.open,
+    });
+    if (open.data === undefined || open.data === 0) return null;
+    return (
+        <span className={styles.count}>
+            {open.data}
+            <span className={styles.aside}> open</span>
+        </span>
     );
 }

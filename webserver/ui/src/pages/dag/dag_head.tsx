@@ -1,5 +1,6 @@
 import { FromNow } from "../../components/clock";
 import { PageHead } from "../../components/page";
+import { BackfillButton } from "../../forms/backfill/backfill_button";
 import { TriggerButton } from "../../forms/trigger/trigger_button";
 import { OnSwitch } from "../dags/on_switch";
 import { Star } from "../dags/star";
@@ -16,6 +17,7 @@ export function DagHead({ dag }: { dag: DagHeadShape }) {
                     <>
                         <Star dag={dag} />
                         <OnSwitch dag={dag} />
+                        {dag.is_backfillable && <BackfillButton dagId={dag.dag_id} />}
                         <TriggerButton dagId={dag.dag_id} look="main" />
                     </>
                 }

@@ -2,6 +2,7 @@ import { Link } from "react-router";
 import { FromNow } from "../../components/clock";
 import { dagPath } from "../../components/links";
 import { Panel } from "../../components/page";
+import { TriggerButton } from "../../forms/trigger/trigger_button";
 import styles from "./home.module.css";
 import type { Home } from "./shape";
 
@@ -17,7 +18,10 @@ export function ComingRuns({ runs }: { runs: Home["coming_runs"] }) {
                         <li key={run.dag_id}>
                             <Link to={dagPath(run.dag_id)}>{run.dag_name}</Link>
                             <span className={styles.quiet}>{run.schedule}</span>
-                            {run.run_after !== null && <FromNow at={run.run_after} />}
+                            <span className={styles.end}>
+                                {run.run_after !== null && <FromNow at={run.run_after} />}
+                                <TriggerButton dagId={run.dag_id} look="quiet" isOneOfMany />
+                            </span>
                         </li>
                     ))}
                 </ul>
