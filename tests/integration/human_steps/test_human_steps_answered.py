@@ -14,10 +14,8 @@ from tests.support.working import Working, working
 
 from treadle.document import DagDocument, TaskDocument
 from treadle_metadata import human_steps
-from treadle_metadata.clearing import Selection, clear
 from treadle_metadata.connection import Database
-from treadle_metadata.errors import ConflictError, ForbiddenError, InvalidRequestError, NotFoundError
-from treadle_metadata.marking import mark_selected
+from treadle_metadata.errors import ConflictError, InvalidRequestError
 from treadle_metadata.queries.task_instances import get_instance
 from treadle_metadata.settings import Settings
 
@@ -127,57 +125,6 @@ def test_a_worker_that_dies_after_it_asked_or_after_the_answer_makes_nobody_answ
         assert len(one.select("SELECT FROM task_attempt WHERE signal = 9")) == 2
         assert one.select("SELECT try_number, answered_by FROM human_step") == [{"try_number": 1, "answered_by": "ann"}]
         assert (settings.home / "told").read_text() == "ask"
-
-
-def test_a_rejection_skips_what_is_after_it(own_database: Database, settings: Settings) -> None:
-    with asking(own_database, settings, "ApprovalOperator", 'assigned_users=["ann"]') as one:
-        with pytest.raises(ForbiddenError, match="asks ann"):
-            respond(one, ["Approve"], by="bob")
-        respond(one, ["Reject"])
-        wait_until(one.is_over, 30)
-        assert states(one) == {"ask": "success", "after": "skipped"}
-
-
-def test_without_an_answer_in_time_the_defaults_are_one(own_database: Database, settings: Settings) -> None:
-    arguments = 'options=["yes", "no"], defaults="no", response_timeout=0.3'
-    with asking(own_database, settings, "HITLOperator", arguments) as one:
-        wait_until(one.is_over, 30)
-        assert states(one)["ask"] == "success"
-        (step,) = one.select("SELECT chosen, timed_out, answered_by FROM human_step")
-        assert step == {"chosen": ["no"], "timed_out": True, "answered_by": None}
-        with pytest.raises(ConflictError, match="by its defaults"):
-            respond(one, ["yes"])
-
-
-def test_without_defaults_the_task_fails_and_its_retry_asks_anew(own_database: Database, settings: Settings) -> None:
-    with asking(own_database, settings, "HITLOperator", 'options=["yes"], response_timeout=0.3', retries=1) as one:
-        wait_until(one.is_over, 30)
-        assert states(one) == {"ask": "failed", "after": "upstream_failed"}
-        steps = one.select("SELECT try_number, timed_out, withdrawn_at IS NULL AS open FROM human_step ORDER BY number")
-        assert steps == [{"try_number": number, "timed_out": True, "open": False} for number in (1, 2)]
-        errors = one.select("SELECT error ->> 'type' AS type FROM task_attempt WHERE outcome = 'failed'")
-        assert [row["type"] for row in errors] == ["HumanStepTimeout"] * 2
-
-
-def test_a_question_goes_with_its_task_when_that_is_marked_and_a_clear_asks_anew(
-    own_database: Database, settings: Settings
-) -> None:
-    with asking(own_database, settings, "HITLOperator", 'options=["yes"]') as one:
-        run = one.select("SELECT run_id FROM dag_run")[0]["run_id"]
-        selected = Selection(dag_id="one", run_ids=[run], task_ids=["ask"])
-        with own_database.begin() as connection:
-            mark_selected(connection, selected, "failed", now=datetime.now(UTC))
-        with pytest.raises(NotFoundError):
-            respond(one, ["yes"])
-        wait_until(one.is_over, 30)
-        with own_database.begin() as connection:
-            clear(connection, replace(selected, task_ids=["ask", "after"]), now=datetime.now(UTC))
-        one.loop.wake()
-        wait_until(lambda: states(one)["ask"] == "up_for_reschedule", 30)
-        respond(one, ["yes"])
-        wait_until(one.is_over, 30)
-        assert states(one) == {"ask": "success", "after": "success"}
-        assert len(one.select("SELECT FROM human_step")) == 2
 
 
 def test_an_answer_between_the_last_look_and_the_end_of_the_attempt_is_not_missed(

@@ -55,25 +55,6 @@ def test_a_sensor_that_looks_often_leaves_one_attempt_and_the_number_of_its_poke
         assert one.select("SELECT pokes FROM sensor_wait") == [{"pokes": pokes - 1}]
 
 
-def test_when_the_time_is_over_it_looks_once_more_and_fails_whatever_retries_it_has(
-    own_database: Database, settings: Settings
-) -> None:
-    quick = replace(settings, database_url=own_database.url, heartbeat_seconds=0.2)
-    with working(own_database, quick) as one:
-        arguments = 'mode="reschedule", poke_interval=3600, timeout=3600, retries=1, retry_delay=0'
-        started(one, settings, arguments, retries=1)
-        wait_until(lambda: state(one) == "up_for_reschedule", 30)
-        with own_database.begin() as connection:
-            connection.exec_driver_sql("UPDATE sensor_wait SET began_at = now() - interval '3601 s'")
-            connection.exec_driver_sql("UPDATE task_instance SET next_retry_at = now()")
-            connection.exec_driver_sql("UPDATE run_wakeup SET due_at = now()")
-        one.loop.wake()
-        wait_until(one.is_over, 30)
-        assert (state(one), (settings.home / "pokes").read_text()) == ("failed", "xx")
-        (error,) = one.select("SELECT error FROM task_attempt WHERE outcome = 'failed_without_retry'")
-        assert error["error"]["type"] == "SensorTimeout"
-
-
 def test_a_rescheduled_sensor_holds_no_slot_costs_no_try_and_hands_its_xcom_on(
     own_database: Database, settings: Settings
 ) -> None:
