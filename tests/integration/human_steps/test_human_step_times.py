@@ -1,4 +1,4 @@
-"""The life of a question in the database: its time, its retry, a mark and a clear; attempts are spoken for by the test."""
+"""The life of a question in the database: its time, a retry, a mark and a clear. The test speaks for the attempts."""
 
 from __future__ import annotations
 
