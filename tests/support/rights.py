@@ -186,3 +186,38 @@ def rows_with(connection: Connection, text: str) -> dict[str, list[str]]:
         sql: Any = f"SELECT one::text FROM {name} AS one WHERE one::text LIKE %(text)s ORDER BY 1"
         found[name] = [one[0] for one in tuples(connection, sql, {"text": f"%{text}%"})]
     return {name: listed for name, listed in found.items() if listed}
+
+
+def named(team: str) -> dict[tuple[str, str], Any]:
+    """Return bodies that name a team's things, of the routes that say in their body what they are about."""
+    backfill = {"dag_id": f"{team}_dag", "from_date": "2026-01-02", "to_date": "2026-01-03"}
+    runs = {"dag_ids": [f"{team}_dag"]}
+    return {
+        ("POST", "/api/v2/backfills"): backfill,
+        ("POST", "/api/v1/backfills"): backfill,
+        ("POST", "/api/v2/backfills/dry_run"): backfill,
+        ("POST", "/api/v2/dags/{dag_id}/dagRuns/list"): runs,
+        ("POST", "/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/list"): runs,
+        ("PATCH", "/api/v2/pools"): _bulk("delete", f"{team}_pool"),
+        ("PATCH", "/api/v2/variables"): _bulk("delete", f"{team}_variable"),
+        ("PATCH", "/api/v2/connections"): _bulk("delete", f"{team}_conn"),
+        ("POST", "/api/v2/pools"): {"name": f"{team}_new", "slots": 1, "team_name": team},
+        ("POST", "/api/v2/variables"): {"key": f"{team}_new", "value": "x", "team_name": team},
+        ("POST", "/api/v2/connections"): {"connection_id": f"{team}_new", "conn_type": "http", "team_name": team},
+        ("PATCH", "/api/v2/pools/{pool_name:path}"): {"slots": 2},
+        ("PATCH", "/api/v2/variables/{variable_key:path}"): {"key": f"{team}_variable", "value": "x"},
+        ("PATCH", "/api/v2/connections/{connection_id:path}"): {"connection_id": f"{team}_conn", "conn_type": "ftp"},
+        ("PATCH", "/api/v2/dags"): {"is_paused": True},
+    }
+
+
+def _bulk(action: str, name: str) -> dict[str, Any]:
+    return {"actions": [{"action": action, "entities": [name]}]}
+
+
+NO_FOREIGN_BODY: Final = {
+    # The asset is named by its id, which the test below tries.
+    ("POST", "/api/v2/assets/events"),
+    # Names nothing that is stored.
+    ("POST", "/api/v2/connections/test"),
+}

@@ -101,10 +101,10 @@ def set_(
 
     def act(connection: Connection) -> None:
         require_owner(connection, team_name)
+        before = _stored(connection, conn_id, team_name)
         _write(connection, conn_id, whole, given, team_name)
-        team = {"team": team_name} if team_name else {}
-        detail = {"conn_id": conn_id, "fields": sorted({*given, *(whole or {})})} | team
-        audit.record(connection, actor=edge.actor(), event="set_connection", now=edge.now(), detail=detail)
+        fields = sorted({*given, *(whole or {})})
+        _record(connection, "set_connection", conn_id, before, _stored(connection, conn_id, team_name), fields=fields)
 
     in_database(act)
     say(f"Connection {conn_id} is set.")
@@ -117,9 +117,9 @@ def delete(conn_id: str, team_name: str) -> None:
     """Delete the connection CONN_ID."""
 
     def act(connection: Connection) -> None:
+        before = _stored(connection, conn_id, team_name)
         resources.delete_connection(connection, conn_id, team=team_name)
-        detail = {"conn_id": conn_id} | ({"team": team_name} if team_name else {})
-        audit.record(connection, actor=edge.actor(), event="delete_connection", now=edge.now(), detail=detail)
+        _record(connection, "delete_connection", conn_id, before, None)
 
     in_database(act)
     say(f"Connection {conn_id} is deleted.")
@@ -162,6 +162,36 @@ def export(file: str, with_secrets: bool) -> None:
     write_mapping(file, content)
     left_out = "" if with_secrets else " without passwords and extras (--with-secrets writes them)"
     say(f"Exported {counted(len(content), 'connection')}{left_out}.")
+
+
+def _stored(connection: Connection, conn_id: str, team: str) -> dict[str, Any] | None:
+    """Return a connection without its secrets, or None."""
+    try:
+        found = questions.get_connection(connection, conn_id, team=team)
+    except NotFoundError:
+        return None
+    return {name: value for name, value in found.items() if name != "secrets_mark"}
+
+
+def _record(
+    connection: Connection,
+    event: str,
+    conn_id: str,
+    before: dict[str, Any] | None,
+    after: dict[str, Any] | None,
+    **detail: Any,
+) -> None:
+    team = (after or before or {}).get("team")
+    audit.record(
+        connection,
+        actor=edge.actor(),
+        event=event,
+        subject=conn_id,
+        before=before,
+        after=after,
+        detail=detail | ({"team": team} if team else {}),
+        now=edge.now(),
+    )
 
 
 def _crypto() -> Crypto:

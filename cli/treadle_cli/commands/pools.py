@@ -67,10 +67,21 @@ def set_(
 
     def act(connection: Connection) -> None:
         require_owner(connection, team_name)
+        before = resources.export_pools(connection).get(name)
         team = team_name or None
         resources.set_pool(connection, name, number, description, include_deferred=include_deferred, team=team)
-        detail = {"pool": name, "slots": number} | ({"team": team_name} if team_name else {})
-        audit.record(connection, actor=edge.actor(), event="set_pool", now=edge.now(), detail=detail)
+        after = resources.export_pools(connection)[name]
+        detail = {"team": team_name} if team_name else None
+        audit.record(
+            connection,
+            actor=edge.actor(),
+            event="set_pool",
+            subject=name,
+            before=before,
+            after=after,
+            detail=detail,
+            now=edge.now(),
+        )
 
     in_database(act)
     say(f"Pool {name} has {'no limit' if slots is None else counted(slots, 'slot')}.")
@@ -82,8 +93,9 @@ def delete(name: str) -> None:
     """Delete the pool NAME; refused while unfinished tasks need it."""
 
     def act(connection: Connection) -> None:
+        before = resources.export_pools(connection).get(name)
         resources.delete_pool(connection, name)
-        audit.record(connection, actor=edge.actor(), event="delete_pool", now=edge.now(), detail={"pool": name})
+        audit.record(connection, actor=edge.actor(), event="delete_pool", subject=name, before=before, now=edge.now())
 
     in_database(act)
     say(f"Pool {name} is deleted.")

@@ -80,9 +80,9 @@ def set_(key: str, value: str, description: str | None, as_json: bool, team_name
 
     def act(connection: Connection) -> None:
         require_owner(connection, team_name)
+        before = _stored(connection, key, team_name)
         resources.set_variable(connection, key, text, description, crypto=_crypto(), team=team_name)
-        detail = {"key": key} | ({"team": team_name} if team_name else {})
-        audit.record(connection, actor=edge.actor(), event="set_variable", now=edge.now(), detail=detail)
+        _record(connection, "set_variable", key, team_name, before, _stored(connection, key, team_name))
 
     in_database(act)
     say(f"Variable {key} is set.")
@@ -95,10 +95,9 @@ def delete(key: str, team_name: str) -> None:
     """Delete the variable KEY."""
 
     def act(connection: Connection) -> None:
-        resources.require_variable(connection, key, crypto=_crypto(), team=team_name)
+        before = resources.require_variable(connection, key, crypto=_crypto(), team=team_name)
         resources.delete_variable(connection, key, team=team_name)
-        detail = {"key": key} | ({"team": team_name} if team_name else {})
-        audit.record(connection, actor=edge.actor(), event="delete_variable", now=edge.now(), detail=detail)
+        _record(connection, "delete_variable", key, team_name, before, None)
 
     in_database(act)
     say(f"Variable {key} is deleted.")
@@ -132,6 +131,40 @@ def export(file: str) -> None:
     content = in_database(act)
     write_mapping(file, content)
     say(f"Exported {counted(len(content), 'variable')}.")
+
+
+def _stored(connection: Connection, key: str, team: str) -> dict[str, Any] | None:
+    try:
+        return resources.require_variable(connection, key, crypto=_crypto(), team=team)
+    except NotFoundError:
+        return None
+
+
+def _record(
+    connection: Connection,
+    event: str,
+    key: str,
+    team: str,
+    before: dict[str, Any] | None,
+    after: dict[str, Any] | None,
+) -> None:
+    """Record a change without the values, only that they differ."""
+    differs = before is not None and after is not None and before["value"] != after["value"]
+    told = [
+        None if one is None else {"value": audit.MASK, "description": one["description"]} for one in (before, after)
+    ]
+    if told[1] is not None and differs:
+        told[1]["value"] = f"{audit.MASK} (changed)"
+    audit.record(
+        connection,
+        actor=edge.actor(),
+        event=event,
+        subject=key,
+        before=told[0],
+        after=told[1],
+        detail={"team": team} if team else None,
+        now=edge.now(),
+    )
 
 
 def _crypto() -> Crypto:

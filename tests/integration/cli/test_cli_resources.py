@@ -86,7 +86,7 @@ def test_a_secret_variable_leaves_no_trace_but_its_ciphertext(line: CommandLine,
     assert CANARY not in line.ok("variables", "list", "-o", "json")
     with database.begin() as connection:
         assert CANARY not in rows(connection, "SELECT value FROM variable")[0]["value"]
-    assert audited(database) == [("set_variable", '{"key": "token"}')]
+    assert audited(database) == [("set_variable", '{"name": "token", "after": {"value": "***", "description": null}}')]
 
 
 def test_json_variables_are_checked_and_printed_indented(line: CommandLine) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pytest
 from fastapi import FastAPI, HTTPException
 from starlette.requests import Request
-from tests.support.rights import BLUE, RED, SHARED, ids_of, member, paint, rows_with, share
+from tests.support.rights import BLUE, NO_FOREIGN_BODY, RED, SHARED, ids_of, member, named, paint, rows_with, share
 from tests.support.web import Client, add_instances, client_of, move, session_of
 
 from treadle_metadata import processes
@@ -65,41 +65,6 @@ def asked_of(path: str) -> dict[str, Any] | None:
 
 NOT_THERE: Final = {"{group_id}", "{try_number}/search"}
 """Parts of paths of things that the two teams do not have."""
-
-
-def _named(team: str) -> dict[Route, Any]:
-    """Return bodies that name a team's things, of the routes that say in their body what they are about."""
-    backfill = {"dag_id": f"{team}_dag", "from_date": "2026-01-02", "to_date": "2026-01-03"}
-    runs = {"dag_ids": [f"{team}_dag"]}
-    return {
-        ("POST", "/api/v2/backfills"): backfill,
-        ("POST", "/api/v1/backfills"): backfill,
-        ("POST", "/api/v2/backfills/dry_run"): backfill,
-        ("POST", "/api/v2/dags/{dag_id}/dagRuns/list"): runs,
-        ("POST", "/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/list"): runs,
-        ("PATCH", "/api/v2/pools"): _bulk("delete", f"{team}_pool"),
-        ("PATCH", "/api/v2/variables"): _bulk("delete", f"{team}_variable"),
-        ("PATCH", "/api/v2/connections"): _bulk("delete", f"{team}_conn"),
-        ("POST", "/api/v2/pools"): {"name": f"{team}_new", "slots": 1, "team_name": team},
-        ("POST", "/api/v2/variables"): {"key": f"{team}_new", "value": "x", "team_name": team},
-        ("POST", "/api/v2/connections"): {"connection_id": f"{team}_new", "conn_type": "http", "team_name": team},
-        ("PATCH", "/api/v2/pools/{pool_name:path}"): {"slots": 2},
-        ("PATCH", "/api/v2/variables/{variable_key:path}"): {"key": f"{team}_variable", "value": "x"},
-        ("PATCH", "/api/v2/connections/{connection_id:path}"): {"connection_id": f"{team}_conn", "conn_type": "ftp"},
-        ("PATCH", "/api/v2/dags"): {"is_paused": True},
-    }
-
-
-def _bulk(action: str, name: str) -> dict[str, Any]:
-    return {"actions": [{"action": action, "entities": [name]}]}
-
-
-NO_FOREIGN_BODY: Final = {
-    # The asset is named by its id, which the test below tries.
-    ("POST", "/api/v2/assets/events"),
-    # Names nothing that is stored.
-    ("POST", "/api/v2/connections/test"),
-}
 
 
 @dataclass
@@ -285,7 +250,7 @@ def test_what_is_another_teams_is_answered_as_what_is_not_there(world: World) ->
             continue
         answers = {}
         for team in (BLUE, "grey"):
-            answer = client.request(method, world.url(path, team), json=_named(team).get(route))
+            answer = client.request(method, world.url(path, team), json=named(team).get(route))
             answers[team] = (answer.status_code, world.without_names(answer.text, team))
         assert answers[BLUE][0] == 404, (route, answers)
         assert answers["grey"][0] == 404, (route, answers)
@@ -297,7 +262,7 @@ def test_no_write_of_a_member_changes_anything_of_another_team(world: World) -> 
     with world.database.begin() as connection:
         before = rows_with(connection, BLUE)
     client = world.as_("red_op")
-    bodies = _named(BLUE)
+    bodies = named(BLUE)
     for route in WITH_ACCOUNT:
         method, path = route
         if method == "GET" or TABLE[route] not in OF_DAGS | OF_TEAMS:

@@ -13,6 +13,7 @@ from treadle_cli.database import in_database
 from treadle_cli.output import Listing, counted, output_option, say, show
 from treadle_cli.run_names import find_run
 from treadle_metadata import audit, marking
+from treadle_metadata.queries.runs import get_run
 
 
 @click.command(
@@ -52,10 +53,11 @@ def mark(dag_id: str, run: str, state: str, dry_run: bool, yes: bool, output: st
 
     def act(connection: Connection) -> dict[str, Any]:
         now = edge.now()
+        before = get_run(connection, dag_id, run_id)["state"]
         marked = dict(marking.mark_run(connection, dag_id, run_id, state, now=now))
         audit.record(
             connection, actor=edge.actor(), event="mark_run", now=now, dag_id=dag_id, run_id=run_id,
-            detail={"state": state},
+            before={"state": before}, after={"state": state},
         )  # fmt: skip
         return marked
 
