@@ -178,7 +178,8 @@ def ten_runs(weather: str, database: Database, clock: ManualClock) -> None:
     with database.begin() as connection:
         for number in range(10):
             clock.advance(timedelta(hours=1))
-            trigger_run(connection, "weather", run_id=f"r{number}", now=clock.now())
+            conf = {"hot": True} if number == 9 else None
+            trigger_run(connection, "weather", run_id=f"r{number}", conf=conf, now=clock.now())
         connection.exec_driver_sql("UPDATE dag_run SET state = 'failed', ended_at = queued_at WHERE run_id = 'r3'")
 
 
@@ -196,6 +197,20 @@ LISTS = {
     "run_after_gte=2026-01-15T21:00:00Z": ["r9", "r8"],
     "run_after_gt=2026-01-15T21:00:00Z": ["r9"],
     "run_after_lt=2026-01-15T14:00:00Z": ["r0", "first"],
+    # A bare date is a whole day, and what comes later that day belongs to it.
+    "run_after_lte=2026-01-15&limit=1": ["r9"],
+    "run_after_gt=2026-01-15": [],
+    "run_after_gte=2026-01-15&limit=1": ["r9"],
+    "run_after_lt=2026-01-15": [],
+    "duration_gte=0": [],
+    "end_date_gte=2026-01-15&end_date_lte=2026-01-15": ["r3"],
+    "updated_at_gt=2026-01-15T21:30:00Z": ["r9"],
+    'conf_contains={"hot": true}': ["r9"],
+    "conf_contains=HOT": ["r9"],
+    "triggering_user_name_prefix_pattern=ann": [],
+    "partition_date_gte=2026-01-01": [],
+    "consuming_asset_pattern=x": [],
+    "dag_id_prefix_pattern=wea&limit=1": ["r9"],
     "run_id_pattern=irs": ["first"],
     "run_id_prefix_pattern=r&limit=1": ["r9"],
     "run_type=scheduled": [],
