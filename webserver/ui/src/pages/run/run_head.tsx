@@ -72,9 +72,14 @@ function RunFacts({ run }: { run: Run }) {
             <Fact name="Took">
                 <Took from={run.started_at} to={run.ended_at} />
             </Fact>
-            <Fact name="Made">
+            <Fact name="Type">
                 {run.run_type}
-                {run.triggering_user !== null && ` by ${run.triggering_user}`} <FromNow at={run.queued_at ?? ""} />
+                {run.triggering_user !== null && `, by ${run.triggering_user}`}
+                {run.queued_at !== null && (
+                    <>
+                        , <FromNow at={run.queued_at} />
+                    </>
+                )}
             </Fact>
             {run.logical_date !== null && (
                 <Fact name="Logical date">

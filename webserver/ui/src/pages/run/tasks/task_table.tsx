@@ -113,10 +113,10 @@ function Row({ run, row, cell, longest, isFolded, onFold }: RowProps) {
                         <span>
                             <Took from={cell.started_at} to={cell.ended_at} />
                         </span>
-                        {row.kind === "task" && (
+                        {row.kind === "task" && cell.duration !== null && (
                             <i
                                 style={{
-                                    width: `${(100 * (cell.duration ?? 0)) / longest}%`,
+                                    width: `${(100 * cell.duration) / longest}%`,
                                     background: colourOf(cell.state),
                                 }}
                             />
