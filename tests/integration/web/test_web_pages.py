@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,6 +70,15 @@ def test_the_page_knows_the_base_path_of_a_proxy(
     app = create_app(replace(settings, public_url="https://data.example/team/treadle"), database, clock=clock)
     with client_of(app) as client:
         assert '<base href="/team/treadle/" />' in client.get("/dags").text
+
+
+def test_the_page_knows_whether_there_is_an_identity_provider(
+    settings: Settings, database: Database, clock: ManualClock, built: Path
+) -> None:
+    oidc = {"issuer": "https://id.example", "client_id": "treadle", "client_secret": "secret"}
+    with_one = replace(settings, public_url="https://data.example", login=json.dumps({"oidc": oidc}))
+    with client_of(create_app(with_one, database, clock=clock)) as client:
+        assert '<base href="/" data-login="oidc" />' in client.get("/").text
 
 
 def test_an_installation_without_pages_says_so(anyone: Client, built: Path) -> None:

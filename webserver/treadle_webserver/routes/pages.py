@@ -60,14 +60,16 @@ def get_page(request: Request, service: BareServiceOf, address: str) -> Response
     first, _, rest = address.partition("/")
     if first == _BUNDLES or (not rest and "." in first):
         return _file(request, address)
-    return _page(browser.base_path(service.settings.public_url))
+    return _page(browser.base_path(service.settings.public_url), has_provider=service.login.oidc is not None)
 
 
-def _page(base_path: str) -> Response:
+def _page(base_path: str, *, has_provider: bool) -> Response:
     found = _bytes_of("index.html")
     if found is None:
         raise NotBuiltError
-    text = found[0].decode().replace('<base href="/"', f'<base href="{html.escape(base_path)}"', 1)
+    # What the pages must know before anybody is logged in.
+    told = f'<base href="{html.escape(base_path)}"' + (' data-login="oidc"' if has_provider else "")
+    text = found[0].decode().replace('<base href="/"', told, 1)
     return Response(text, media_type="text/html", headers={"content-security-policy": _SECURITY})
 
 
