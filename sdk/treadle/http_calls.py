@@ -23,6 +23,20 @@ MOST_BYTES: Final = 64 * 1024 * 1024
 """What is read of an answer."""
 
 
+_SECRETS: Final = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key"})
+"""Headers that a redirection does not take along: it may lead to another host."""
+
+
+class _Redirected(urllib.request.HTTPRedirectHandler):
+    """Follows redirections to http(s) addresses only."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        """Return the request that follows, or raise the answer as an error."""
+        if not newurl.lower().startswith(("http://", "https://")):
+            raise urllib.error.HTTPError(req.full_url, code, f"redirected to {newurl!r:.100}", headers, fp)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
     """An answer, of whatever status. The names are those that users of ``requests`` know."""
@@ -77,7 +91,10 @@ def call(
         body = urllib.parse.urlencode(data, doseq=True).encode()
     elif data is not None:
         body = data if isinstance(data, bytes) else str(data).encode()
-    request = urllib.request.Request(url, body, given, method=method.upper())
+    request = urllib.request.Request(url, body, method=method.upper())
+    for name, value in given.items():
+        add = request.add_unredirected_header if name.lower() in _SECRETS else request.add_header
+        add(name, value)
     authorization = None if named is None else authorization_of(named)
     if authorization and not request.has_header("Authorization"):
         request.add_unredirected_header("Authorization", authorization)
@@ -121,7 +138,7 @@ def authorization_of(named: Connection) -> str | None:
 
 def _sent(request: urllib.request.Request, timeout: float) -> HttpAnswer:
     try:
-        answer = urllib.request.urlopen(request, timeout=timeout)
+        answer = urllib.request.build_opener(_Redirected).open(request, timeout=timeout)
     except urllib.error.HTTPError as error:
         answer = error
     with answer:

@@ -168,6 +168,10 @@ def endpoint() -> Iterator[dict[str, Any]]:
                   "request_params": {"day": "2024"}}, "success"),
         ("/200", {"response_check": lambda response, ds: ds in response.text}, "skipped"),
         ("/moved", {"response_check": lambda response: response.text.endswith("None")}, "success"),
+        ("/moved", {"headers": {"authorization": "Bearer mine"},
+                    "response_check": lambda response: response.text.endswith("None")}, "success"),
+        ("/200", {"headers": {"authorization": "Bearer mine"},
+                  "response_check": lambda response: response.text.endswith("Bearer mine")}, "success"),
     ],
 )  # fmt: skip
 def test_an_endpoint_says_by_its_status_and_the_check_whether_it_is_time(
