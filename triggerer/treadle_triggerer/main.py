@@ -1,6 +1,7 @@
-"""Runs a triggerer in this process until SIGTERM or SIGINT. Called by ``treadle triggerer``, and by ``__main__``.
+"""Runs a triggerer in this process until SIGTERM or SIGINT. Called by ``__main__``.
 
-``__main__`` is what standalone executes: everything comes by the environment, and no credential but the token is there.
+That is what standalone and ``treadle triggerer`` execute: everything comes by the environment, and no credential but
+the token is there.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ TOKEN: Final = "TREADLE_TRIGGERER_TOKEN"
 
 URL: Final = "TREADLE_EXECUTION_URL"
 FOLDER: Final = "TREADLE_DAGS_FOLDER"
+CAPACITY_GIVEN: Final = "TREADLE_TRIGGERER_CAPACITY"
 CAPACITY: Final = 50_000
 """How much weight of triggers one triggerer takes, if nothing else is said: a few kilobytes of memory each."""
 
@@ -48,4 +50,5 @@ def from_environment() -> Config:
     token = os.environ.pop(TOKEN)
     url = os.environ.pop(URL)
     folder = os.environ.pop(FOLDER)
-    return Config(url, token, folder, CAPACITY, dict(os.environ))
+    capacity = int(os.environ.pop(CAPACITY_GIVEN, CAPACITY))
+    return Config(url, token, folder, capacity, dict(os.environ))

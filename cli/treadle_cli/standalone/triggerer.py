@@ -1,7 +1,7 @@
-"""The triggerer of a standalone installation: this process becomes another program, which holds no credential.
+"""How a process becomes a triggerer, in a standalone installation and by command: a program without our secrets.
 
-Called as the other daemons are (``standalone.daemons``). What was forked knows the database's address; what is executed
-in its place gets a token and an environment without our secrets.
+Called as the other daemons are (``standalone.daemons``), and by ``treadle triggerer``. Who calls may know the
+database's address; what is executed in its place gets a token and a scrubbed environment.
 """
 
 from __future__ import annotations
@@ -14,16 +14,22 @@ from treadle_executors.environment import CONNECTIONS, VARIABLES, scrubbed, secr
 from treadle_metadata.clock import SystemClock
 from treadle_metadata.settings import Settings
 from treadle_metadata.triggerer_tokens import TriggererTokens
-from treadle_triggerer.main import FOLDER, TOKEN, URL
+from treadle_triggerer import main
 
 
 def run(settings: Settings) -> NoReturn:
     """Become the triggerer."""
-    environment = scrubbed(os.environ, secrets_of(settings), kept=(VARIABLES, CONNECTIONS))
+    become(settings, TriggererTokens(settings.jwt_secret).issue(now=SystemClock().now()), main.CAPACITY)
+
+
+def become(settings: Settings, token: str, capacity: int) -> NoReturn:
+    """Become a triggerer with this token: nothing else that is secret is left in the process."""
+    environment = scrubbed(os.environ, [*secrets_of(settings), token], kept=(VARIABLES, CONNECTIONS))
     environment |= {
-        TOKEN: TriggererTokens(settings.jwt_secret).issue(now=SystemClock().now()),
-        URL: address_of(settings),
-        FOLDER: str(settings.path("dags_folder")),
+        main.TOKEN: token,
+        main.URL: address_of(settings),
+        main.FOLDER: str(settings.path("dags_folder")),
+        main.CAPACITY_GIVEN: str(capacity),
     }
     sys.stdout.flush()
     sys.stderr.flush()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import sys
 from datetime import timedelta
 
 import click
@@ -12,14 +10,11 @@ import click
 from treadle_cli import edge
 from treadle_cli.clicks import Command
 from treadle_cli.errors import CliError
-from treadle_cli.standalone import daemon_logs
-from treadle_cli.standalone.triggerer import address_of
-from treadle_executors.environment import CONNECTIONS, VARIABLES, scrubbed, secrets_of
+from treadle_cli.standalone.triggerer import become
 from treadle_metadata.clock import SystemClock
 from treadle_metadata.settings import Settings
 from treadle_metadata.triggerer_tokens import LIFETIME, TriggererTokens
 from treadle_triggerer import main
-from treadle_triggerer.daemon import Config
 
 
 @click.command(
@@ -53,10 +48,7 @@ def triggerer(capacity: int, new_token: bool, days: int) -> None:
     if new_token:
         click.echo(_token(settings, timedelta(days=days)))
         return
-    token = os.environ.pop(main.TOKEN, "") or _token(settings, LIFETIME)
-    daemon_logs.to_terminal("triggerer", sys.stderr, logging.INFO)
-    environment = scrubbed(os.environ, [*secrets_of(settings), token], kept=(VARIABLES, CONNECTIONS))
-    main.run(Config(address_of(settings), token, str(settings.path("dags_folder")), capacity, environment))
+    become(settings, os.environ.pop(main.TOKEN, "") or _token(settings, LIFETIME), capacity)
 
 
 def _token(settings: Settings, lifetime: timedelta) -> str:
