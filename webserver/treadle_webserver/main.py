@@ -5,6 +5,7 @@ It holds a lease in ``process`` as every daemon does; a kill lets the lease run 
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -73,6 +74,9 @@ def run(settings: Settings, clock: Clock | None = None, apps: Collection[str] = 
                 timeout_graceful_shutdown=_GRACE_SECONDS,
                 timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             )
+            # What is there now stays for good: else the collector walks through all of it while answers are made.
+            gc.collect()
+            gc.freeze()
             _LOG.info("listening on %s port %d", settings.host, listener.getsockname()[1])
             _Server(config).run(sockets=[listener])
     finally:

@@ -64,7 +64,7 @@ def _asked(clock: ManualClock) -> dict[str, tuple[Callable[[Connection], Any], s
 
 def _grid(connection: Connection) -> object:
     page = grid.list_runs(connection, "weather", WALK)
-    return grid.cells(connection, [(run["id"], run["month"]) for run in page.rows], times=False)
+    return grid.states(connection, [(run["id"], run["month"]) for run in page.rows])
 
 
 def test_no_page_reads_a_whole_table(database: Database, history: None, clock: ManualClock) -> None:

@@ -30,7 +30,7 @@ _SORTS: Final = {"run_after": SortKey("run.run_after", "timestamptz"), "id": Sor
 # Named by run and month, so that each run is looked up in its own partition; the months are values beside, so that the
 # plan is made for their partitions only.
 _CELLS: Final[LiteralString] = """
-    SELECT run.id, cell.task_id, cell.state, cell.number, cell.tries, cell.mapped, cell.started, cell.ended
+    SELECT cell.*
     FROM unnest(%(ids)s::bigint[], %(months)s::date[]) AS run (id, month) CROSS JOIN LATERAL (
         SELECT task_id, state, count(*) AS number, max(try_number) AS tries, bool_or(map_index >= 0) AS mapped,
                min(started_at) AS started, max(ended_at) AS ended
@@ -40,15 +40,17 @@ _CELLS: Final[LiteralString] = """
     ) AS cell
 """
 
-# A grid of many runs shows no times, which cost as much as all the rest.
+# A grid of many runs shows no times. A run's cells come as one value, which costs a fifth of as many rows.
 _STATES: Final[LiteralString] = """
-    SELECT run.id, cell.task_id, cell.state, cell.number, cell.tries, cell.mapped, NULL, NULL
-    FROM unnest(%(ids)s::bigint[], %(months)s::date[]) AS run (id, month) CROSS JOIN LATERAL (
-        SELECT task_id, state, count(*) AS number, max(try_number) AS tries, bool_or(map_index >= 0) AS mapped
-        FROM task_instance AS instance
-        WHERE instance.dag_run_id = run.id AND instance.month = run.month AND instance.month = ANY(%(distinct_months)s)
-        GROUP BY task_id, state
-    ) AS cell
+    SELECT run.id, (
+        SELECT json_agg(json_build_array(task_id, state, number, tries, mapped)) FROM (
+            SELECT task_id, state, count(*) AS number, max(try_number) AS tries, bool_or(map_index >= 0) AS mapped
+            FROM task_instance AS instance
+            WHERE instance.dag_run_id = run.id AND instance.month = run.month
+              AND instance.month = ANY(%(distinct_months)s)
+            GROUP BY task_id, state
+        ) AS cell)
+    FROM unnest(%(ids)s::bigint[], %(months)s::date[]) AS run (id, month)
 """
 
 
@@ -67,12 +69,13 @@ class Cell:
         """The state that stands for all of it."""
         return state_of(self.counts)
 
-    def take(self, state: str, number: int, tries: int, started: Any, ended: Any) -> None:
-        """Add some instances."""
-        self.counts[state] = self.counts.get(state, 0) + number
-        self.tries = max(self.tries, tries)
-        self.started = min(filter(None, (self.started, started)), default=None)
-        self.ended = max(filter(None, (self.ended, ended)), default=None)
+    def take(self, other: Cell) -> None:
+        """Add what another one counts."""
+        add(self.counts, other.counts)
+        self.tries = max(self.tries, other.tries)
+        self.is_mapped = self.is_mapped or other.is_mapped
+        self.started = min(filter(None, (self.started, other.started)), default=None)
+        self.ended = max(filter(None, (self.ended, other.ended)), default=None)
 
 
 Cells = dict[str, Cell]
@@ -105,26 +108,38 @@ def list_runs(
     )
 
 
-def cells(connection: Connection, runs: Sequence[tuple[int, date]], *, times: bool) -> dict[int, Cells]:
-    """Return the cells of these runs (id, month), by run and task; without ``times`` nothing of when they ran."""
-    found: dict[int, Cells] = {run: {} for run, _ in runs}
-    if not runs:
-        return found
-    sql = _CELLS if times else _STATES
-    parameters = {
+def cells(connection: Connection, run: tuple[int, date]) -> Cells:
+    """Return the cells of a run (id, month) by task, with the times at which they ran."""
+    found: Cells = {}
+    for task_id, state, number, tries, mapped, started, ended in tuples(connection, _CELLS, _named([run])):
+        _put(found, task_id, Cell({state: number}, tries, mapped, started, ended))
+    return found
+
+
+def states(connection: Connection, runs: Sequence[tuple[int, date]]) -> dict[int, Cells]:
+    """Return the cells of these runs (id, month) by run and task, without times."""
+    found: dict[int, Cells] = {}
+    for run, listed in tuples(connection, _STATES, _named(runs)) if runs else ():
+        of_run = found[run] = {}
+        for task_id, state, number, tries, mapped in listed or ():
+            _put(of_run, task_id, Cell({state: number}, tries, mapped))
+    return found
+
+
+def _named(runs: Sequence[tuple[int, date]]) -> dict[str, Any]:
+    return {
         "ids": [run for run, _ in runs],
         "months": [month for _, month in runs],
         "distinct_months": sorted({month for _, month in runs}),
     }
-    for run, task_id, state, number, tries, mapped, started, ended in tuples(connection, sql, parameters):
-        of_run = found[run]
-        cell = of_run.get(task_id)
-        if cell is None:
-            of_run[task_id] = Cell({state: number}, tries, mapped, started, ended)
-        else:
-            cell.is_mapped = cell.is_mapped or mapped
-            cell.take(state, number, tries, started, ended)
-    return found
+
+
+def _put(into: Cells, name: str, cell: Cell) -> None:
+    known = into.get(name)
+    if known is None:
+        into[name] = cell
+    else:
+        known.take(cell)
 
 
 def with_groups(cells_of_run: Cells, groups_of: Mapping[str, Sequence[str]]) -> Cells:
@@ -132,12 +147,5 @@ def with_groups(cells_of_run: Cells, groups_of: Mapping[str, Sequence[str]]) -> 
     found = dict(cells_of_run)
     for task_id, cell in cells_of_run.items():
         for group in groups_of.get(task_id, ()):
-            whole = found.get(group)
-            if whole is None:
-                found[group] = Cell(dict(cell.counts), cell.tries, True, cell.started, cell.ended)
-            else:
-                add(whole.counts, cell.counts)
-                whole.tries = max(whole.tries, cell.tries)
-                whole.started = min(filter(None, (whole.started, cell.started)), default=None)
-                whole.ended = max(filter(None, (whole.ended, cell.ended)), default=None)
+            _put(found, group, Cell(dict(cell.counts), cell.tries, True, cell.started, cell.ended))
     return found

@@ -52,7 +52,7 @@ def get_ui_grid(dag_id: DagId, query: Annotated[GridQuery, Query()], service: Se
         page = queries.list_runs(
             connection, dag_id, query.page(), states=query.state, run_types=query.run_type, run_ids=query.run_id
         )
-        cells = queries.cells(connection, [(run["id"], run["month"]) for run in page.rows], times=False)
+        cells = queries.states(connection, [(run["id"], run["month"]) for run in page.rows])
     groups_of = structure.groups_of
     rows = _rows(structure, cells.values())
     ids = [row["id"] for row in rows]
@@ -79,7 +79,7 @@ def get_ui_run_states(dag_id: DagId, run_id: RunId, service: ServiceOf) -> RunSt
     with service.database.begin() as connection:
         run = run_pages.get_run(connection, dag_id, run_id)
         structure = service.structures.get(connection, run["version_id"])
-        cells = queries.cells(connection, [(run["id"], run["month"])], times=True)[run["id"]]
+        cells = queries.cells(connection, (run["id"], run["month"]))
     return {
         "dag_id": dag_id,
         "run_id": run_id,
