@@ -37,6 +37,7 @@ export const router = createBrowserRouter(
                             path: "dags/:dagId/runs/:runId/tasks/:taskId/:mapIndex?",
                             lazy: () => import("../pages/task/index"),
                         },
+                        { path: "assets", lazy: () => import("../pages/assets/index") },
                         { path: "human-steps", lazy: () => import("../pages/human_steps/index") },
                         { path: "*", element: <NotFound /> },
                     ],
