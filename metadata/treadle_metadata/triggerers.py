@@ -40,8 +40,15 @@ _TELL: Final = """
 
 _TAKE_FROM_DEAD: Final = """
     UPDATE trigger SET owner = NULL
-    WHERE owner IN (SELECT process_id FROM triggerer JOIN process ON process.id = triggerer.process_id
-                    WHERE process.stopped_at IS NOT NULL OR process.lease_until <= %(now)s)
+    WHERE owner IN (SELECT process_id FROM triggerer LEFT JOIN process ON process.id = triggerer.process_id
+                    WHERE process.id IS NULL OR process.stopped_at IS NOT NULL OR process.lease_until <= %(now)s)
+"""
+
+# Of those whose row of ``process`` was forgotten; what they ran is free by then.
+_FORGET: Final = """
+    DELETE FROM triggerer
+    WHERE NOT EXISTS (SELECT FROM process WHERE process.id = triggerer.process_id)
+      AND NOT EXISTS (SELECT FROM trigger WHERE trigger.owner = triggerer.process_id)
 """
 
 _PEERS: Final = """
@@ -95,6 +102,7 @@ def renew(connection: Connection, one: Triggerer, *, now: datetime, lease_second
     known = one.process_id
     if known is None or not processes.heartbeat(connection, known, now, lease_seconds):
         known = processes.register(connection, KIND, now, lease_seconds, place=(one.hostname, one.pid))
+        execute(connection, _FORGET)
     told = {"id": known, "capacity": one.capacity, "held": one.held, "trouble": one.trouble}
     execute(connection, _TELL, told)
     return known

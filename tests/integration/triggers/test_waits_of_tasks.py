@@ -278,3 +278,16 @@ def test_a_task_that_starts_from_a_trigger_needs_no_worker_before_its_event(
     assert scheduler.task_states(run) == {"a": "success"}
     (workload,) = scheduler.executor.taken
     assert (workload["try_number"], workload["resume"]["event"]) == (1, '"here"')
+
+
+def test_what_a_long_forgotten_triggerer_ran_is_taken_up_too(
+    scheduler: TestScheduler, database: Database, clock: ManualClock
+) -> None:
+    started(scheduler)
+    first, second = HandTriggerer(database, clock, pid=1), HandTriggerer(database, clock, pid=2)
+    first.beat()
+    with database.begin() as connection:
+        execute(connection, "DELETE FROM process")
+    assert len(second.beat()) == 1
+    HandTriggerer(database, clock, pid=3).beat()
+    assert len(scheduler._select("SELECT * FROM triggerer")) == 2
