@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from treadle_cli import edge
 from treadle_cli.clicks import Group
 from treadle_cli.database import in_database
-from treadle_cli.output import Listing, output_option, say, show
+from treadle_cli.output import Listing, counted, output_option, say, show
 from treadle_metadata import accounts, audit
 
 _password = click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
@@ -94,6 +94,23 @@ def deactivate(username: str) -> None:
 def activate(username: str) -> None:
     """Let the deactivated account USERNAME log in again."""
     _set_active(username, active=True)
+
+
+@users.command("end-sessions", examples=("treadle users end-sessions ada",))
+@click.argument("username")
+def end_sessions(username: str) -> None:
+    """End every session of the account USERNAME at once; it may log in again, and its tokens stay."""
+
+    def act(connection: Connection) -> int:
+        accounts.require_account(connection, username)
+        number = accounts.end_sessions(connection, username)
+        detail = {"sessions": number}
+        audit.record(
+            connection, actor=edge.actor(), event="end_sessions", subject=username, detail=detail, now=edge.now()
+        )
+        return number
+
+    say(f"Ended {counted(in_database(act), 'session')} of account {username}.")
 
 
 @users.command(examples=("treadle users delete ada",))

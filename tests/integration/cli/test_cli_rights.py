@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from tests.support.command_line import CommandLine
 
 from treadle_metadata import accounts
 from treadle_metadata.clock import SystemClock
 from treadle_metadata.connection import Database
-from treadle_metadata.rights.credentials import find_proof
+from treadle_metadata.rights.credentials import find_proof, open_session
 from treadle_metadata.rights.permissions import Permission
 
 
@@ -56,6 +58,16 @@ def test_roles_teams_and_grants_are_made_shown_and_recorded(line: CommandLine, a
     assert [one["event"] for one in line.json("audit", "list", "--event", "set_team_member", "-n", "1")] == [
         "set_team_member"
     ]
+
+
+def test_sessions_of_an_account_are_ended(line: CommandLine, ann: str, database: Database) -> None:
+    now = SystemClock().now()
+    with database.begin() as connection:
+        secrets = [open_session(connection, ann, lifetime=timedelta(days=1), now=now) for _ in range(2)]
+    assert "Ended 2 sessions of account ann." in line.run("users", "end-sessions", ann).stderr
+    with database.begin() as connection:
+        assert [find_proof(connection, secret, now=now) for secret in secrets] == [None, None]
+    assert "did you mean 'ann'" in line.fails("users", "end-sessions", "anne")
 
 
 def test_a_token_is_printed_once(line: CommandLine, ann: str, database: Database) -> None:
