@@ -53,7 +53,7 @@ for number in range(3):
 
         count()
 """,
-    "broken.py": "raise RuntimeError('this file is broken on purpose')\n",
+    "broken.py": "from treadle import DAG\n\nraise RuntimeError('this file is broken on purpose')\n",
 }
 ROLES = {"ann": "Admin", "vera": "Viewer", "olga": "Op"}
 

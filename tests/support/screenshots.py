@@ -90,6 +90,8 @@ with DAG("greetings", description="Greets people as the form says", tags=["demo"
     greet()
 """
 
+_BROKEN: Final = "from treadle import DAG\n\nraise RuntimeError('broken on purpose')\n"
+
 
 @contextmanager
 def _with_history() -> Iterator[Installed]:
@@ -97,7 +99,10 @@ def _with_history() -> Iterator[Installed]:
     with tempfile.TemporaryDirectory(prefix="treadle-screenshots-") as folder:
         home = Path(folder) / "home"
         shutil.copytree(ROOT / "dags", home / "dags", ignore=shutil.ignore_patterns("__pycache__"))
-        files = {"greetings.py": _GREETINGS, "broken.py": "raise RuntimeError('broken on purpose')\n"}
+        files = {
+            "greetings.py": _GREETINGS,
+            "broken.py": "from treadle import DAG\n\nraise RuntimeError('broken on purpose')\n",
+        }
         with installation(home, files) as one:
             with one.database.begin() as connection:
                 accounts.create_account(connection, "ann", PASSWORD, "Admin", now=datetime.now(UTC))
