@@ -38,6 +38,7 @@ export const router = createBrowserRouter(
                             lazy: () => import("../pages/task/index"),
                         },
                         { path: "assets", lazy: () => import("../pages/assets/index") },
+                        { path: "timeline", lazy: () => import("../pages/timeline/index") },
                         { path: "human-steps", lazy: () => import("../pages/human_steps/index") },
                         { path: "*", element: <NotFound /> },
                     ],

@@ -19,6 +19,7 @@ const PLACES = [
     { to: "/", label: "Home" },
     { to: "/dags", label: "DAGs" },
     { to: "/runs", label: "Runs" },
+    { to: "/timeline", label: "Timeline" },
     { to: "/assets", label: "Assets" },
     { to: "/human-steps", label: "Human steps" },
 ];
