@@ -5,6 +5,13 @@ import { useAddress } from "./use_address";
 const PARTS = [
     { path: "", label: "Grid" },
     { path: "/graph", label: "Graph" },
+    { path: "/calendar", label: "Calendar" },
+    { path: "/runs", label: "Runs" },
+    { path: "/tasks", label: "Tasks" },
+    { path: "/code", label: "Code" },
+    { path: "/details", label: "Details" },
+    { path: "/backfills", label: "Backfills" },
+    { path: "/audit", label: "Audit" },
 ];
 
 /** The parts of a DAG's page. The run that is chosen stays chosen from one to the next. */

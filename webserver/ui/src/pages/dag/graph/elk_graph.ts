@@ -24,10 +24,9 @@ const OPTIONS = {
 } as const;
 
 /** Above this many nodes the layout that looks best takes too long. */
-const MANY = 250;
+const MANY = 150;
 
 const BEST = {
-    "elk.layered.thoroughness": "7",
     "elk.layered.nodePlacement.strategy": "NETWORK_SIMPLEX",
     "elk.hierarchyHandling": "INCLUDE_CHILDREN",
     "elk.edgeRouting": "ORTHOGONAL",

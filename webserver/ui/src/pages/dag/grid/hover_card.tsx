@@ -1,8 +1,8 @@
 import { type RefObject, useEffect, useState } from "react";
+import { PointerCard } from "../../../charts/pointer_card";
 import { Moment } from "../../../components/clock";
 import { State, StateCounts } from "../../../components/state";
 import { lengthOf } from "../../../components/times";
-import styles from "./hover_card.module.css";
 import type { GridColumn, GridRow } from "./rows";
 
 interface Target {
@@ -26,15 +26,10 @@ export function HoverCard({ frame, columns, rows }: HoverCardProps) {
     const column = columns.find((one) => one.run.run_id === target.run);
     if (column === undefined) return null;
     const row = target.task === null ? undefined : rows.find((one) => one.id === target.task);
-    const isLeft = target.x > window.innerWidth / 2;
-    const place = {
-        top: Math.min(target.y + 14, window.innerHeight - 150),
-        ...(isLeft ? { right: window.innerWidth - target.x + 14 } : { left: target.x + 14 }),
-    };
     return (
-        <div className={styles.card} style={place} aria-hidden="true">
+        <PointerCard x={target.x} y={target.y}>
             {row === undefined ? <OfRun column={column} /> : <OfTask column={column} row={row} />}
-        </div>
+        </PointerCard>
     );
 }
 
@@ -62,7 +57,7 @@ function OfTask({ column: { run, states }, row }: { column: GridColumn; row: Gri
             {state === undefined ? <span>not in this run</span> : <State state={state} />}
             {counts !== undefined && <StateCounts counts={counts} />}
             {tries > 1 && <span>{tries} tries</span>}
-            <span className={styles.run}>
+            <span>
                 <Moment at={run.run_after} /> · {row.kind === "group" ? "group" : row.operator}
             </span>
         </>

@@ -1,0 +1,19 @@
+import { Fragment } from "react";
+import styles from "./code.module.css";
+import type { Piece } from "./python";
+
+/** One line of code in colours. */
+export function Line({ pieces }: { pieces: readonly Piece[] }) {
+    let column = 0;
+    return pieces.map(({ kind, text }) => {
+        const key = column;
+        column += text.length;
+        return kind === "plain" ? (
+            <Fragment key={key}>{text}</Fragment>
+        ) : (
+            <span key={key} className={styles[kind]}>
+                {text}
+            </span>
+        );
+    });
+}

@@ -1,0 +1,119 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
+import { answered, api, type Got } from "../../../api/client";
+import { keys } from "../../../api/keys";
+import { Button } from "../../../components/button";
+import { Moment, Took, useZone } from "../../../components/clock";
+import { Field } from "../../../components/field";
+import { runPath } from "../../../components/links";
+import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
+import { State } from "../../../components/state";
+import { type Column, Table } from "../../../components/table";
+import { lengthOf } from "../../../components/times";
+import { RunFilterBar, runFilterOf } from "../run_filter";
+import { useDag } from "../shape";
+import toolbar from "../toolbar.module.css";
+import { useAddress } from "../use_address";
+import { boundsOf } from "./day";
+import styles from "./runs.module.css";
+
+type RunRow = Got<"/ui/runs">["runs"][number];
+
+/** The runs of the DAG, the newest first. */
+export function Component() {
+    const { dag_id: dagId } = useDag();
+    const [address, change] = useAddress();
+    return (
+        <div className={toolbar.part}>
+            <div className={toolbar.bar}>
+                <RunFilterBar />
+                <Field
+                    label="Day"
+                    type="date"
+                    value={address.get("day") ?? ""}
+                    onChange={(event) => change({ day: event.target.value, zone: null })}
+                />
+                <Field
+                    label="Run id has"
+                    type="search"
+                    defaultValue={address.get("search") ?? ""}
+                    onChange={(event) => change({ search: event.target.value })}
+                />
+            </div>
+            <Rows dagId={dagId} />
+        </div>
+    );
+}
+
+function useRuns(dagId: string) {
+    const [address] = useAddress();
+    const zone = useZone();
+    const bounds = boundsOf(address.get("day") ?? "", address.get("zone") ?? zone);
+    const search = address.get("search");
+    const query = {
+        dag_id: dagId,
+        ...runFilterOf(address),
+        ...(bounds ?? {}),
+        ...(search === null ? {} : { search }),
+        limit: 50,
+    };
+    return useInfiniteQuery({
+        queryKey: keys.dagOverview(dagId, "runs", query),
+        queryFn: ({ pageParam }) =>
+            answered(api.GET("/ui/runs", { params: { query: { ...query, cursor: pageParam } } })),
+        initialPageParam: "",
+        getNextPageParam: (page) => page.next_cursor,
+        placeholderData: (before) => before,
+    });
+}
+
+function Rows({ dagId }: { dagId: string }) {
+    const runs = useRuns(dagId);
+    const [address] = useAddress();
+    if (runs.isError) return <ErrorNote error={runs.error} />;
+    if (runs.data === undefined) return <Skeleton height="24rem" />;
+    const rows = runs.data.pages.flatMap((page) => page.runs);
+    if (rows.length === 0) {
+        const isFiltered = ["state", "type", "day", "search"].some((name) => address.has(name));
+        return isFiltered ? (
+            <EmptyNote title="No run is like that">
+                <p>Take a filter away to see the others.</p>
+            </EmptyNote>
+        ) : (
+            <EmptyNote title="No runs yet">
+                <p>Turn the DAG on to have its schedule start runs, or trigger one by hand.</p>
+            </EmptyNote>
+        );
+    }
+    return (
+        <>
+            <Table label="Runs" columns={COLUMNS} rows={rows} keyOf={(run) => run.run_id} />
+            {runs.hasNextPage && (
+                <Button onClick={() => void runs.fetchNextPage()} disabled={runs.isFetchingNextPage}>
+                    Show more
+                </Button>
+            )}
+        </>
+    );
+}
+
+const COLUMNS: Column<RunRow>[] = [
+    { head: "State", cell: (run) => <State state={run.state} /> },
+    {
+        head: "Run",
+        cell: (run) => (
+            <div className={styles.name}>
+                <Link to={runPath(run.dag_id, run.run_id)}>{run.run_id}</Link>
+                {run.note !== null && <span className={styles.quiet}>{run.note}</span>}
+            </div>
+        ),
+    },
+    { head: "After", cell: (run) => <Moment at={run.run_after} /> },
+    {
+        head: "Started by",
+        cell: (run) => [run.run_type.replaceAll("_", " "), run.triggering_user].filter(Boolean).join(", "),
+    },
+    { head: "Queued for", isNumber: true, cell: (run) => lengthOf(run.queue_seconds) },
+    { head: "Took", isNumber: true, cell: (run) => <Took from={run.started_at} to={run.ended_at} /> },
+    { head: "Version", isNumber: true, cell: (run) => run.version_number },
+];
