@@ -37,6 +37,7 @@ _START_SECONDS: Final = 60.0
 _ASKERS: Final = 4
 _END_SECONDS: Final = 10.0
 _LONGEST_PAUSE: Final = 5.0
+_LONGEST_REST: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ class Triggerer:
         self._watchers: dict[int, str] = {}
         self._checked_at = time.monotonic()
         self._failures = 0
+        self._false_starts = 0
 
     def stop(self) -> None:
         """End in order, soon; safe in a signal handler."""
@@ -103,13 +105,21 @@ class Triggerer:
             child.kill()
             child.end(_END_SECONDS)
             self._leave()
-            self._child = child = None
+            self._child = None
+            self._rest(child)
+            child = None
         if child is None:
             self._blocked, self._watchers = None, {}
             child = self._child = Child(self._config.environment, self._config.dags_folder, self._heard)
             child.start()
             log.info("the loop runs in process %d", child.pid)
         return child
+
+    def _rest(self, lost: Child) -> None:
+        """Wait, longer and longer, if loops end before they have said a word: without beats we are no healthy one."""
+        self._false_starts = 0 if lost.has_spoken else self._false_starts + 1
+        if self._false_starts:
+            self._stopping.wait(min(_LONGEST_REST, 2.0 ** min(self._false_starts, 6)))
 
     def _is_lost(self, child: Child) -> bool:
         if child is self._ended:
