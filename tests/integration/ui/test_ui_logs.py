@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -99,7 +100,7 @@ def test_a_log_is_followed_until_its_attempt_has_ended(
             assert list(events) == []
 
 
-def _events(lines: Iterator[str]) -> Iterator[tuple[str, dict[str, object]]]:
+def _events(lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     name = ""
     for line in lines:
         if line.startswith("event: "):
