@@ -1,8 +1,8 @@
 """Requests made from the OpenAPI document, good and bad ones: no answer may be other than the document says.
 
-Schemathesis makes a few requests for each operation of ``/api``, as far as the time reaches: each day begins with other
-operations, and ``OPENAPI_SECONDS=600`` goes through all of them. The ids are of things that are there, so that answers
-are mostly not 404. What only streams until something ends is left out.
+Schemathesis makes a few requests for each operation of ``/api``, as far as the processor time reaches: each day begins
+with other operations, and ``OPENAPI_SECONDS=600`` goes through all of them. The ids are of things that are there, so that
+answers are mostly not 404. What only streams until something ends is left out.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ IDS: Final[dict[str, Any]] = {
     "section": "treadle",
     "option": "parallelism",
 }
-SECONDS: Final = float(os.environ.get("OPENAPI_SECONDS", "4"))
+SECONDS: Final = float(os.environ.get("OPENAPI_SECONDS", "3"))
+"""Of processor time, so that a busy machine does not see less of the API."""
 FEW: Final = settings(
     max_examples=2,
     derandomize=True,
@@ -85,11 +86,11 @@ def test_every_answer_is_one_that_the_document_tells_of(filled: Service) -> None
     operations = [one.ok() for one in schema.get_all_operations()]
     wanted = [one for one in operations if one.path.startswith("/api/") and not one.path.endswith(STREAMS)]
     assert len(wanted) > 100
-    faults, begun, asked = [], time.monotonic(), 0
+    faults, begun, asked = [], time.process_time(), 0
     with requests.Session() as session:
         for operation in _in_turn(wanted):
             for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
-                if time.monotonic() - begun < SECONDS:
+                if time.process_time() - begun < SECONDS:
                     faults += _faults_of(operation, mode, session, filled)
                     asked += 1
     assert not faults, "\n".join(faults)
