@@ -1,8 +1,8 @@
 """Requests made from the OpenAPI document, good and bad ones: no answer may be other than the document says.
 
 Schemathesis makes a few requests for each operation of ``/api``, as far as the processor time reaches: each day begins
-with other operations, and ``OPENAPI_SECONDS=600`` goes through all of them. The ids are of things that are there, so that
-answers are mostly not 404. What only streams until something ends is left out.
+with other operations, and ``OPENAPI_SECONDS=600`` goes through all of them. The ids are of things that are there, so
+that answers are mostly not 404. What only streams until something ends is left out.
 """
 
 from __future__ import annotations
