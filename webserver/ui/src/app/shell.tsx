@@ -19,8 +19,8 @@ const PLACES = [
     { to: "/", label: "Home" },
     { to: "/dags", label: "DAGs" },
     { to: "/runs", label: "Runs" },
-    { to: "/timeline", label: "Timeline" },
     { to: "/assets", label: "Assets" },
+    { to: "/timeline", label: "Timeline" },
     { to: "/human-steps", label: "Human steps" },
 ];
 
