@@ -1,4 +1,4 @@
-import { Link } from "react-router";
+import { Link, useLocation } from "react-router";
 import { FromNow } from "./clock";
 import { dagPath, runPath, taskPath } from "./links";
 import styles from "./why_note.module.css";
@@ -12,7 +12,10 @@ interface Why {
 
 /** Why something does not run, in the server's sentence, with a way to what stands in the way. */
 export function WhyNote({ why }: { why: Why }) {
-    const to = why.blocked_by === null ? null : blockerPath(why.blocked_by.kind, why.blocked_by.id);
+    const { pathname } = useLocation();
+    const path = why.blocked_by === null ? null : blockerPath(why.blocked_by.kind, why.blocked_by.id);
+    // What stands in its own way, such as a task that runs, needs no way to itself.
+    const to = path !== null && decodeURI(path) === decodeURI(pathname) ? null : path;
     return (
         <p className={styles.why} role="note" aria-label="Why it is not running">
             <span>{why.sentence}</span>

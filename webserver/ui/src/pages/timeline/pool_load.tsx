@@ -8,8 +8,9 @@ export function PoolLoad({ pool, nowPlace }: { pool: Pool; nowPlace: number }) {
     // What lies ahead is not known: the load ends where now is.
     const known = pool.held.slice(0, Math.ceil((pool.held.length * nowPlace) / 100));
     const peak = Math.max(0, ...known);
-    const most = pool.slots ?? Math.max(1, peak);
-    const words = `at most ${peak.toFixed(1)}${pool.slots === null ? "" : ` of ${pool.slots}`} slots`;
+    // A pool that is hardly used is drawn by its own peak, or nothing would be seen; the words tell of how many.
+    const most = pool.slots !== null && peak > pool.slots / 4 ? pool.slots : Math.max(0.1, peak * 1.3);
+    const words = `peak ${peak.toFixed(1)}${pool.slots === null ? " slots" : ` of ${pool.slots}`}`;
     return (
         <div className={styles.pool}>
             <span className={styles.name} title={pool.pool}>

@@ -1,12 +1,14 @@
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { Link } from "react-router";
+import { ClearDialog } from "../../../actions/clear_dialog";
+import { may, useMe } from "../../../api/rights";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import { StateSign, wordsOf } from "../../../components/state";
 import { foldedOf } from "../../dag/folding";
 import { useAddress, useFolding } from "../../dag/use_address";
 import styles from "../run.module.css";
-import { useRun, useRunRows, useRunStates } from "../shape";
-import { rowsInState, seenRows } from "./rows";
+import { type TaskRow, useRun, useRunRows, useRunStates } from "../shape";
+import { rowsInState, seenRows, tasksIn } from "./rows";
 import { TaskTable } from "./task_table";
 
 /** All tasks of the run with their states, in their groups. */
@@ -16,6 +18,8 @@ export function Component() {
     const states = useRunStates(run.dag_id, run.run_id);
     const [address] = useAddress();
     const { toggled, fold } = useFolding();
+    const me = useMe();
+    const [cleared, setCleared] = useState<TaskRow | null>(null);
     const state = address.get("state") ?? "";
     const all = rows.data;
     const cells = states.data?.tasks;
@@ -35,7 +39,26 @@ export function Component() {
                     <p>Choose another state, or look at all tasks.</p>
                 </EmptyNote>
             ) : (
-                <TaskTable run={run} rows={seen} cells={cells} folded={folded} onFold={fold} />
+                <TaskTable
+                    run={run}
+                    rows={seen}
+                    cells={cells}
+                    folded={folded}
+                    onFold={fold}
+                    onClear={may(me, "clear runs", run.dag_id) ? setCleared : null}
+                />
+            )}
+            {cleared !== null && (
+                <ClearDialog
+                    title={`Clear the group ${cleared.label}`}
+                    target={{
+                        dagId: run.dag_id,
+                        runId: run.run_id,
+                        taskIds: tasksIn(all, cleared.id),
+                        mapIndex: null,
+                    }}
+                    onClose={() => setCleared(null)}
+                />
             )}
         </>
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Cell, TaskRow } from "../shape";
-import { longestOf, rowsInState, seenRows } from "./rows";
+import { longestOf, rowsInState, seenRows, tasksIn } from "./rows";
 
 const row = (id: string, kind: "task" | "group", parent: string | null): TaskRow => ({
     id,
@@ -43,5 +43,10 @@ describe("rows of a run's tasks", () => {
         expect(ids(rowsInState(ROWS, cells, "failed"))).toEqual(["g", "g.h", "g.h.a"]);
         expect(ids(rowsInState(ROWS, cells, ""))).toEqual(ids(ROWS));
         expect(longestOf(ROWS, cells)).toBe(40);
+    });
+
+    it("tell which tasks are in a group, however deep", () => {
+        expect(tasksIn(ROWS, "g")).toEqual(["g.h.a"]);
+        expect(tasksIn(ROWS, "b")).toEqual([]);
     });
 });

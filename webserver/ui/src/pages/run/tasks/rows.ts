@@ -23,3 +23,15 @@ export function rowsInState(rows: readonly TaskRow[], cells: Readonly<Record<str
 export function longestOf(rows: readonly TaskRow[], cells: Readonly<Record<string, Cell>>): number {
     return Math.max(0.001, ...rows.map((row) => (row.kind === "task" ? (cells[row.id]?.duration ?? 0) : 0)));
 }
+
+/** Return the tasks that are in a group, or in a group within it. */
+export function tasksIn(rows: readonly TaskRow[], groupId: string): string[] {
+    const groups = new Set([groupId]);
+    const tasks: string[] = [];
+    for (const row of rows) {
+        if (row.parent === null || !groups.has(row.parent)) continue;
+        if (row.kind === "group") groups.add(row.id);
+        else tasks.push(row.id);
+    }
+    return tasks;
+}

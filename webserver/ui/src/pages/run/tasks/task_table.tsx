@@ -18,10 +18,12 @@ interface TaskTableProps {
     cells: Readonly<Record<string, Cell>>;
     folded: ReadonlySet<string>;
     onFold: (id: string) => void;
+    /** null: nobody may. */
+    onClear: ((group: TaskRow) => void) | null;
 }
 
 /** Tasks and groups, of which only those are drawn that are seen. */
-export function TaskTable({ run, rows, cells, folded, onFold }: TaskTableProps) {
+export function TaskTable({ run, rows, cells, folded, onFold, onClear }: TaskTableProps) {
     const frame = useRef<HTMLDivElement>(null);
     const list = useVirtualizer({
         count: rows.length,
@@ -57,6 +59,7 @@ export function TaskTable({ run, rows, cells, folded, onFold }: TaskTableProps) 
                                     longest={longest}
                                     isFolded={folded.has(row.id)}
                                     onFold={onFold}
+                                    onClear={onClear}
                                 />
                             )
                         );
@@ -84,9 +87,10 @@ interface RowProps {
     longest: number;
     isFolded: boolean;
     onFold: (id: string) => void;
+    onClear: ((group: TaskRow) => void) | null;
 }
 
-function Row({ run, row, cell, longest, isFolded, onFold }: RowProps) {
+function Row({ run, row, cell, longest, isFolded, onFold, onClear }: RowProps) {
     const isMany = cell?.is_mapped === true || row.kind === "group";
     return (
         <tr>
@@ -124,7 +128,14 @@ function Row({ run, row, cell, longest, isFolded, onFold }: RowProps) {
                     </span>
                 )}
             </td>
-            <td className={styles.soft}>{row.operator ?? ""}</td>
+            <td className={styles.soft}>
+                {row.operator ?? ""}
+                {row.kind === "group" && onClear !== null && (
+                    <button type="button" className={styles.clear} onClick={() => onClear(row)}>
+                        Clear the group…
+                    </button>
+                )}
+            </td>
         </tr>
     );
 }

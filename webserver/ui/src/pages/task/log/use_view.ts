@@ -44,6 +44,8 @@ export function useView({ log, rows, firstLine, mark, onAtEnd }: ViewOptions) {
     };
     const end = useEnd(firstLine === null, onAtEnd);
     const seen = useRef("");
+    // Until the view has moved, what is drawn is still where it was in the segment before.
+    const isMoving = useRef(false);
     const [opened] = useState<Place>(() => ({
         row: startRow(rows, firstLine),
         align: firstLine === null ? "end" : "center",
@@ -56,6 +58,7 @@ export function useView({ log, rows, firstLine, mark, onAtEnd }: ViewOptions) {
         if (waiting.current !== null) {
             list.scrollToIndex(waiting.current.row - base, { align: waiting.current.align });
             waiting.current = null;
+            isMoving.current = base > 0 || rows.count > SEGMENT;
         } else if (end.isAt.current && seen.current !== mark) {
             goTo(rows.count - 1, "end");
         }
@@ -68,12 +71,14 @@ export function useView({ log, rows, firstLine, mark, onAtEnd }: ViewOptions) {
     useEffect(() => {
         // Cheap where nothing is missing, and right after each change: lines may have come or been forgotten.
         if (rows.count > 0) log.need(rows.lineOf(first), rows.lineOf(last));
-        if (items.length > 0 && isNearEdge(first, last, base, rows.count)) goTo((first + last) >> 1, "center");
+        if (!isMoving.current && items.length > 0 && isNearEdge(first, last, base, rows.count))
+            goTo((first + last) >> 1, "center");
     });
 
     const onScroll = () => {
         const element = frame.current;
         if (element === null) return;
+        isMoving.current = false;
         const below = element.scrollHeight - element.scrollTop - element.clientHeight;
         end.tell(below < LINE_HEIGHT * 1.5 && base + SEGMENT >= rows.count);
     };
