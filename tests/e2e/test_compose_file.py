@@ -5,6 +5,7 @@ No container engine runs here: PostgreSQL and Redis are this machine's, host nam
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -29,7 +30,10 @@ VARIABLES = {
     "TREADLE_JWT_SECRET": JWT_SECRET,
 }
 SOURCE = """
+from datetime import timedelta
+
 from treadle import DAG, task
+from treadle.sensors import TimeDeltaSensor
 
 with DAG("composed", schedule=None):
 
@@ -41,7 +45,7 @@ with DAG("composed", schedule=None):
     def two(number):
         return number + 1
 
-    two(one())
+    two(one()) >> TimeDeltaSensor(task_id="later", delta=timedelta(seconds=1), deferrable=True)
 """
 
 
@@ -90,6 +94,11 @@ class Machine:
         except (urllib.error.URLError, ConnectionError):
             return False
 
+    def has_triggerer(self) -> bool:
+        """Tell whether the web server has heard from the triggerer, as its health check in the compose file does."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/v2/monitor/health", timeout=5) as answer:
+            return bool(json.load(answer)["triggerer"]["status"] == "healthy")
+
     def stop(self) -> None:
         """End what runs."""
         for one in reversed(self.processes):
@@ -126,6 +135,11 @@ def test_workers_are_given_no_access_to_the_database_and_no_key() -> None:
     assert set(given) == {"TREADLE_BROKER_URL", "TREADLE_EXECUTION_URL"}
 
 
+def test_a_triggerer_is_given_no_access_to_the_database() -> None:
+    given = compose_services(VARIABLES)["triggerer"].environment
+    assert set(given) == {"TREADLE_JWT_SECRET", "TREADLE_EXECUTION_URL"}
+
+
 def test_the_commands_of_the_compose_file_bring_a_run_to_success(machine: Machine, own_database: Database) -> None:
     (machine.home / "dags" / "composed.py").write_text(SOURCE)
     services = compose_services(VARIABLES)
@@ -146,6 +160,7 @@ def test_the_commands_of_the_compose_file_bring_a_run_to_success(machine: Machin
     machine.treadle(scheduler, "dags", "unpause", "composed")
     machine.treadle(scheduler, "dags", "trigger", "composed")
     wait_until(lambda: found("SELECT 1 FROM dag_run WHERE state = 'success'"), 60)
+    wait_until(machine.has_triggerer, 40)
     assert all(one.poll() is None for one in machine.processes[1:]), "a service has ended"
     for service in ours:
         if service.health_check[:1] == ["treadle"]:
