@@ -26,7 +26,7 @@ export function JsonView({ value }: { value: unknown }) {
 function Value({ value, depth }: { value: unknown; depth: number }) {
     if (typeof value === "object" && value !== null) return <Parts value={value} depth={depth} />;
     const kind = value === null ? "null" : typeof value;
-    return <span data-kind={kind}>{typeof value === "string" ? value : JSON.stringify(value)}</span>;
+    return <span data-kind={kind}>{typeof value === "string" && value !== "" ? value : JSON.stringify(value)}</span>;
 }
 
 function Parts({ value, depth }: { value: object; depth: number }) {

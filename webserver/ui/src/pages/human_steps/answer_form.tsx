@@ -38,7 +38,7 @@ export function AnswerForm({ step }: { step: Step }) {
                     onText={(text) => setTexts((before) => ({ ...before, [name]: text }))}
                 />
             ))}
-            {answer.error !== null && <ErrorNote error={answer.error} />}
+            {answer.error !== null && refused === null && <ErrorNote error={answer.error} />}
             <Button
                 type="submit"
                 look="main"
