@@ -105,11 +105,12 @@ function Cell({ dagId, column: { run, states }, row, isCursor }: CellProps) {
     const backgroundColor = colourOf(state);
     if (row.kind === "group") {
         return (
-            <div
+            <button
+                type="button"
                 className={styles.groupCell}
                 data-task={row.id}
-                role="img"
-                aria-label={label}
+                data-fold={row.id}
+                aria-label={`Group ${label}`}
                 tabIndex={tabIndex}
                 style={{ backgroundColor }}
             />

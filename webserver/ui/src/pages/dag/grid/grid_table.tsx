@@ -50,7 +50,7 @@ export function GridTable({ dagId, rows, columns, folded, chosen, onFold, onChoo
     const firstBlock = Math.floor((seenRows[0]?.index ?? 0) / BLOCK);
     const lastBlock = Math.floor((seenRows.at(-1)?.index ?? 0) / BLOCK);
     const longest = useMemo(() => Math.max(...columns.map((column) => column.run.duration ?? 0), 0.001), [columns]);
-    useGridClicks(frame, onChoose);
+    useGridClicks(frame, onChoose, onFold);
     return (
         <>
             <section ref={frame} className={styles.frame} dir="rtl" onKeyDown={onKeyDown} aria-label="Runs by tasks">
