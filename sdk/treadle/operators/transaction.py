@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Final
 
 from treadle import xcom
@@ -23,6 +23,22 @@ from treadle.operators.python import PythonOperator
 from treadle.runtime.results import push_result
 
 _STEP: Final = "@task.transaction"
+
+
+@contextmanager
+def sent_together(database: Any) -> Iterator[None]:
+    """Send the statements of the block together over a psycopg connection.
+
+    Where one of them is refused, psycopg may raise that those after it were not run, whichever answer it reads first;
+    what is raised here is the refusal itself.
+    """
+    try:
+        with database.pipeline():
+            yield
+    except Exception as error:
+        if type(error).__name__ == "PipelineAborted" and error.__context__ is not None:
+            raise error.__context__ from None
+        raise
 
 
 class TransactionDecoratedOperator(PythonOperator):
@@ -60,7 +76,7 @@ class TransactionDecoratedOperator(PythonOperator):
                 value = super().call(context)
                 push_result(ti, self, value)
                 # The note and the commit go out together: what the note locks is not held by a process that stalls.
-                late.enter_context(database.pipeline())
+                late.enter_context(sent_together(database))
                 way.end(self._kept(context, value), steps)
         return value
 
