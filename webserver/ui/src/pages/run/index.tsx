@@ -1,5 +1,5 @@
-import { Outlet, useParams } from "react-router";
-import { runPath } from "../../components/links";
+import { Link, Outlet, useParams } from "react-router";
+import { dagPath, runPath } from "../../components/links";
 import { ErrorNote, Skeleton } from "../../components/notes";
 import { Tabs } from "../../components/tabs";
 import styles from "./run.module.css";
@@ -11,7 +11,13 @@ import { useRunQuery } from "./shape";
 export function Component() {
     const { dagId = "", runId = "" } = useParams();
     const run = useRunQuery(dagId, runId);
-    if (run.isError) return <ErrorNote error={run.error} />;
+    if (run.isError) {
+        return (
+            <ErrorNote error={run.error}>
+                <Link to={dagPath(dagId)}>Go to the DAG</Link>
+            </ErrorNote>
+        );
+    }
     if (run.data === undefined) return <Skeleton height="36rem" />;
     const path = runPath(dagId, runId);
     const tabs = [

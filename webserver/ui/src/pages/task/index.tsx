@@ -1,6 +1,7 @@
 import { useMemo } from "react";
-import { useParams } from "react-router";
+import { Link, useParams } from "react-router";
 import { ApiError } from "../../api/client";
+import { runPath } from "../../components/links";
 import { ErrorNote, Skeleton } from "../../components/notes";
 import { RunZone } from "../run/run_zone";
 import { InstancePage } from "./instance_page";
@@ -26,7 +27,13 @@ function One({ name }: { name: InstanceName }) {
     // The server says so where a task has more than one instance and none was named.
     const isMapped = instance.error instanceof ApiError && instance.error.status === 409;
     if (isMapped) return <MappedPage name={name} />;
-    if (instance.isError) return <ErrorNote error={instance.error} />;
+    if (instance.isError) {
+        return (
+            <ErrorNote error={instance.error}>
+                <Link to={runPath(name.dagId, name.runId)}>Go to the run</Link>
+            </ErrorNote>
+        );
+    }
     if (instance.data === undefined) return <Skeleton height="36rem" />;
     return <InstancePage name={name} instance={instance.data} />;
 }
