@@ -49,12 +49,16 @@ export function BackfillButtons({ dagId, backfill, left }: BackfillButtonsProps)
                     onClose={() => setAsking(false)}
                 >
                     <p>
-                        {left === null ? "Its" : left} runs that have not ended: those that are queued become failed,
-                        those that run are left to end. No further run is made. A backfill that was cancelled cannot be
-                        resumed.
+                        {leftWords(left)} Runs that are queued fail, those under way go on to their end, and no further
+                        run is made. A backfill that was cancelled cannot be resumed.
                     </p>
                 </FormDialog>
             )}
         </span>
     );
+}
+
+function leftWords(left: number | null): string {
+    if (left === null) return "";
+    return left === 1 ? "One of its runs has not ended." : `${left} of its runs have not ended.`;
 }

@@ -3,7 +3,7 @@ import { answered, api } from "../../../api/client";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import styles from "./code.module.css";
 import { type DiffLine, diffLines } from "./diff";
-import { Line } from "./line";
+import { Line, REACHABLE } from "./line";
 import { linesOf } from "./python";
 
 const SIGNS: Record<DiffLine["kind"], string> = { added: "+", removed: "−", same: "", place: "" };
@@ -32,7 +32,7 @@ export function Diff({ dagId, from, to }: { dagId: string; from: number; to: num
         );
     }
     return (
-        <section className={styles.frame} aria-label={`Changes from version ${from} to version ${to}`}>
+        <section {...REACHABLE} className={styles.frame} aria-label={`Changes from version ${from} to version ${to}`}>
             <table className={styles.code}>
                 <tbody>
                     {lines.map((line) => (

@@ -9,7 +9,7 @@ import { useAddress } from "../use_address";
 import { VersionSelect, versionOf } from "../version_select";
 import styles from "./code.module.css";
 import { Diff } from "./diff_view";
-import { Line } from "./line";
+import { Line, REACHABLE } from "./line";
 import { linesOf } from "./python";
 
 /** The file of the DAG as a version of it was read, and what changed between two versions. */
@@ -70,7 +70,7 @@ function Source({ dagId, version }: { dagId: string; version: number | null }) {
                 {file}
                 {line !== null && `, from line ${line}`}
             </p>
-            <section className={styles.frame} aria-label={`Text of ${file}`}>
+            <section {...REACHABLE} className={styles.frame} aria-label={`Text of ${file}`}>
                 <table className={styles.code}>
                     <tbody>
                         {numbered(source).map(({ number, pieces }) => (

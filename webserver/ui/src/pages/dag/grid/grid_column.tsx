@@ -101,7 +101,8 @@ function Cell({ dagId, column: { run, states }, row, isCursor }: CellProps) {
     const state = states.get(row.id);
     const tabIndex = isCursor ? 0 : -1;
     if (state === undefined) return <div className={styles.noCell} data-task={row.id} tabIndex={tabIndex} />;
-    const label = `${row.id}: ${wordsOf(state)}`;
+    const tries = run.tries[row.id] ?? 1;
+    const label = `${row.id}: ${wordsOf(state)}${tries > 1 ? `, ${tries} tries` : ""}`;
     const backgroundColor = colourOf(state);
     if (row.kind === "group") {
         return (
@@ -125,7 +126,7 @@ function Cell({ dagId, column: { run, states }, row, isCursor }: CellProps) {
             tabIndex={tabIndex}
             style={{ backgroundColor }}
         >
-            {textOf(state, run.tries[row.id] ?? 1)}
+            {textOf(state, tries)}
         </a>
     );
 }
