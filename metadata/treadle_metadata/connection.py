@@ -77,6 +77,8 @@ class Database:
             pool_size=pool_size,
             max_overflow=10,
             pool_pre_ping=False,
+            # Errors are logged, and what statements are given is users' data: results, rendered fields, hashes.
+            hide_parameters=True,
             connect_args={"application_name": application_name, "connect_timeout": 10},
         )
         self._each = self.engine.execution_options(isolation_level="AUTOCOMMIT")
