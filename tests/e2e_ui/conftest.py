@@ -53,6 +53,17 @@ for number in range(3):
 
         count()
 """,
+    "needy.py": """
+from treadle import DAG, Param, task
+
+with DAG("needy", tags=["demo"], params={"must": Param(type="string")}):
+
+    @task
+    def say(params):
+        print(params["must"])
+
+    say()
+""",
     "broken.py": "from treadle import DAG\n\nraise RuntimeError('this file is broken on purpose')\n",
 }
 ROLES = {"ann": "Admin", "vera": "Viewer", "olga": "Op"}
@@ -66,7 +77,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
         with one.database.begin() as connection:
             for username, role in ROLES.items():
                 accounts.create_account(connection, username, PASSWORD, role, now=datetime.now(UTC))
-        for dag_id in ("greetings", "night_2"):
+        for dag_id in ("greetings", "needy", "night_2"):
             one.wait_for_dag(dag_id, 20)
         yield one
 

@@ -32,7 +32,8 @@ def test_a_run_with_params_is_triggered_and_goes_green_without_a_click(opened: O
     expect(dialog).to_have_count(0)
     expect(page).to_have_url(re.compile("/dags/greetings/runs/manual"))
     expect(page.get_by_role("img", name="success").first).to_be_visible()
-    run = installed.select("SELECT state, conf FROM dag_run WHERE dag_id = 'greetings'")[0]
+    made = "SELECT state, conf FROM dag_run WHERE dag_id = 'greetings' AND triggering_user = 'ann'"
+    run = installed.select(made)[0]
     assert run["conf"] == {"name": "Ada", "times": 3, "tone": "cold", "shout": True, "people": ["ann", "ben"]}
     assert run["state"] == "success"
 
@@ -50,6 +51,20 @@ def test_all_dags_of_a_tag_are_paused_at_once(opened: Opened, installed: Install
     expect(page.get_by_role("switch", name="is paused")).to_have_count(3)
     paused = "SELECT dag_id FROM dag WHERE is_paused AND dag_id LIKE 'night%%'"
     wait_until(lambda: len(installed.select(paused)) == 3)
+
+
+def test_what_is_refused_of_many_is_told_by_name_and_the_rest_is_done(opened: Opened, installed: Installed) -> None:
+    page = opened("/dags?tag=demo", "olga")
+    page.get_by_label("Choose greetings").check()
+    page.get_by_label("Choose needy").check()
+    page.get_by_role("button", name="Trigger", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Trigger 2 DAGs").click()
+
+    expect(dialog.get_by_role("alert")).to_contain_text("1 of 2 done; 1 refused")
+    expect(dialog.get_by_role("listitem")).to_contain_text(["param 'must' of DAG 'needy' has no default"])
+    made = "SELECT dag_id FROM dag_run WHERE dag_id IN ('greetings', 'needy') AND triggering_user = 'olga'"
+    assert [run["dag_id"] for run in installed.select(made)] == ["greetings"]
 
 
 def test_a_viewer_sees_no_button_that_they_may_not_press(opened: Opened) -> None:
