@@ -20,7 +20,7 @@ interface VersionSelectProps {
 export function VersionSelect({ dagId, label, value, onChange, otherwise }: VersionSelectProps) {
     const zone = useZone();
     const versions = useQuery({
-        queryKey: keys.dagOverview(dagId, "versions"),
+        queryKey: [...keys.dag(dagId), "versions"],
         queryFn: () =>
             answered(
                 api.GET("/api/v2/dags/{dag_id}/dagVersions", {

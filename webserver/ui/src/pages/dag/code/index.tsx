@@ -47,7 +47,7 @@ export function Component() {
 
 function Source({ dagId, version }: { dagId: string; version: number | null }) {
     const code = useQuery({
-        queryKey: keys.dagOverview(dagId, "code", version),
+        queryKey: [...keys.dag(dagId), "code", version],
         queryFn: () =>
             answered(
                 api.GET("/ui/dags/{dag_id}/code", {

@@ -17,7 +17,7 @@ type Details = Got<"/api/v2/dags/{dag_id}/details">;
 export function Component() {
     const { dag_id: dagId } = useDag();
     const details = useQuery({
-        queryKey: keys.dagOverview(dagId, "details"),
+        queryKey: [...keys.dag(dagId), "details"],
         queryFn: () => answered(api.GET("/api/v2/dags/{dag_id}/details", { params: { path: { dag_id: dagId } } })),
     });
     if (details.isError) return <ErrorNote error={details.error} />;

@@ -21,7 +21,7 @@ export function GraphView({ dagId, runId }: { dagId: string; runId: string | nul
     const run = useRunStates(dagId, runId);
     const version = versionOf(address) ?? run.data?.version_number ?? null;
     const graph = useQuery({
-        queryKey: keys.dagOverview(dagId, "graph", version),
+        queryKey: [...keys.dag(dagId), "graph", version],
         queryFn: () =>
             answered(
                 api.GET("/ui/dags/{dag_id}/graph", {
