@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 from treadle_metadata.attempt_tokens import AttemptClaim, AttemptTokenError
 from treadle_metadata.attempt_tokens import Scope as AttemptScope
+from treadle_metadata.connection import Database
 from treadle_metadata.errors import InvalidRequestError, MetadataError
 from treadle_metadata.queries.dags import check_dag, no_such_dag
 from treadle_metadata.rights.credentials import Proof, find_proof
@@ -129,6 +130,22 @@ def scope_for(
     if dag_id is not None and dag_id != _ALL and not reaches(connection, scope, dag_id):
         _refuse_dag(connection, service, rights, needed, dag_id)
     return scope
+
+
+def database_for(service: Service, rights: Rights, needed: Permission) -> Database | None:
+    """Return the database as far as ``needed`` reaches; None: nowhere.
+
+    For what a page shows beside that which its own route is about, and which another route of its own would refuse.
+    """
+    if not rights.somewhere_may(needed):
+        return None
+    whole = service.whole_database
+    return whole if _reaches_everything(rights, needed) else ScopedDatabase(whole, _scope(rights, needed))
+
+
+def may_with_dag(connection: Connection, rights: Rights, needed: Permission, dag_id: str) -> bool:
+    """Tell whether ``needed`` is held for a DAG that is there."""
+    return _reaches_everything(rights, needed) or reaches(connection, _scope(rights, needed), dag_id)
 
 
 def _scope(rights: Rights, needed: Permission) -> Scope:

@@ -9,8 +9,9 @@ from pydantic import Field
 
 from treadle_metadata.queries.ui import dag_list as queries
 from treadle_metadata.queries.ui.structures import Structure
-from treadle_webserver.authorize import ActorOf
+from treadle_webserver.authorize import ActorOf, may_with_dag
 from treadle_webserver.parameters import DagId, RunStateName, Text, Texts
+from treadle_webserver.permissions import Permission
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.routes.ui.walking import WalkQuery
 from treadle_webserver.service import ServiceOf
@@ -94,6 +95,8 @@ def get_ui_dag(
     with service.database.begin() as connection:
         row = queries.get_overview(connection, dag_id, username=actor.username)
         recent = queries.recent_runs(connection, [dag_id], recent_runs)[dag_id]
+        # What is wrong with a file is a part of its code.
+        reads_code = may_with_dag(connection, actor.rights, Permission.READ_CODE, dag_id)
         structure = None
         if row["version_id"] is not None:
             structure = service.structures.get(connection, row["version_id"])
@@ -107,7 +110,7 @@ def get_ui_dag(
         "queued_runs": row["queued_runs"],
         "running_runs": row["running_runs"],
         "max_active_runs": row["max_active_runs"] or service.settings.max_active_runs_per_dag,
-        "import_error": row["import_error"],
+        "import_error": row["import_error"] if reads_code else None,
         "warnings": row["warnings"] or [],
         "params": params,
         "has_params": bool(params),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query
 from sqlalchemy import Connection
@@ -12,10 +13,12 @@ from sqlalchemy import Connection
 from treadle_metadata.queries.ui import home as queries
 from treadle_metadata.queries.ui import schedules
 from treadle_metadata.queries.ui.pool_use import pool_use
+from treadle_webserver.authorize import Actor, ActorOf, database_for
 from treadle_webserver.forecast import Forecast, forecast
+from treadle_webserver.permissions import Permission
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.routes.monitor import DAG_PROCESSOR, SCHEDULER, TRIGGERER
-from treadle_webserver.service import ServiceOf
+from treadle_webserver.service import Service, ServiceOf
 from treadle_webserver.shapes.times import utc
 from treadle_webserver.shapes.ui.overview import (
     ForecastShape,
@@ -38,17 +41,25 @@ _FORECAST_DAGS: Final = 300
 
 
 @router.get("/home")
-def get_ui_home(service: ServiceOf) -> HomeShape:
+def get_ui_home(actor: ActorOf, service: ServiceOf) -> HomeShape:
     """Return what the first page shows."""
-    now = service.now()
+    now, errors = service.now(), _import_errors(actor, service)
     with service.database.begin() as connection:
-        return _home(connection, now)
+        return _home(connection, errors, now)
 
 
-def _home(connection: Connection, now: datetime) -> HomeShape:
+def _import_errors(actor: Actor, service: Service) -> Sequence[Mapping[str, Any]]:
+    """Return the newest files that cannot be imported: what is wrong with one is for those who may read its code."""
+    database = database_for(service, actor.rights, Permission.READ_CODE)
+    if database is None:
+        return ()
+    with database.begin() as connection:
+        return queries.import_errors(connection, limit=_SHOWN)
+
+
+def _home(connection: Connection, errors: Sequence[Mapping[str, Any]], now: datetime) -> HomeShape:
     daemons = queries.daemons(connection, _KINDS, now=now)
     alive = {row["kind"] for row in daemons if row["is_alive"]}
-    errors = queries.import_errors(connection, limit=_SHOWN)
     pools, tasks = pool_use(connection, limit=_POOLS)
     figures = queries.figures(connection, since=now - DAY, now=now)
     return {
