@@ -102,6 +102,11 @@ function Row({ run, row, cell, longest, isFolded, onFold, onClear }: RowProps) {
                 ) : (
                     <Link to={taskPath(run.dag_id, run.run_id, row.id)}>{row.label}</Link>
                 )}
+                {row.kind === "group" && onClear !== null && (
+                    <button type="button" className={styles.clear} onClick={() => onClear(row)}>
+                        Clear…<span className={styles.hidden}> the group {row.label}</span>
+                    </button>
+                )}
             </th>
             <td>
                 <span className={styles.states}>
@@ -128,14 +133,7 @@ function Row({ run, row, cell, longest, isFolded, onFold, onClear }: RowProps) {
                     </span>
                 )}
             </td>
-            <td className={styles.soft}>
-                {row.operator ?? ""}
-                {row.kind === "group" && onClear !== null && (
-                    <button type="button" className={styles.clear} onClick={() => onClear(row)}>
-                        Clear the group…
-                    </button>
-                )}
-            </td>
+            <td className={styles.soft}>{row.operator ?? ""}</td>
         </tr>
     );
 }
