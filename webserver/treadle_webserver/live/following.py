@@ -51,6 +51,9 @@ async def follow(
                 first, told_at = window.first + len(window.lines), clock()
                 yield message("lines", _content(window, log), str(first))
                 watch.look_again()
+                # Also a log that is far from its end is for those only who may still read it.
+                if clock() - asked_at >= ASK_SECONDS:
+                    asked_at, ended = clock(), await run_in_threadpool(log.has_ended)
                 continue
         if ended:
             yield message("end", {"lines": first}, str(first))
