@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { describe, expect, it } from "vitest";
 import { foldedOf, toggledAll, toggledWith } from "./folding";
 import { changed } from "./use_address";

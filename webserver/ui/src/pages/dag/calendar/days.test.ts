@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { describe, expect, it } from "vitest";
 import { cellsOf, type DayCounts, monthColumns, outcomeOf, sumsOf } from "./days";
 

@@ -1,3 +1,4 @@
+// @vitest-environment node
 import Elk from "elkjs/lib/elk.bundled.js";
 import { describe, expect, it } from "vitest";
 import { boxesOf, edgeId, elkGraphOf, roundedPath, routesOf } from "./elk_graph";
