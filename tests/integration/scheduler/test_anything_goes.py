@@ -171,7 +171,8 @@ class Anything(RuleBasedStateMachine):
         if found:
             one = found[which % len(found)]
             indexes = [one["map_index"]]
-            self._act(mark_task, one["dag_id"], one["run_id"], one["task_id"], state, map_indexes=indexes)
+            with suppress(ConflictError):  # nor are tasks marked by the version of a DAG that is gone
+                self._act(mark_task, one["dag_id"], one["run_id"], one["task_id"], state, map_indexes=indexes)
 
     @rule(paused=st.booleans(), column=st.sampled_from(["is_paused", "is_active"]))
     def pause(self, paused: bool, column: str) -> None:
