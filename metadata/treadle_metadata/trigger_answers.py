@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
+from uuid import UUID
 
 from sqlalchemy import Connection
 
@@ -18,7 +19,7 @@ from treadle_metadata.waits import states_of
 
 # Of a deferred task's DAG, or of the DAG whose file a watcher comes from.
 _TEAM: Final = """
-    SELECT coalesce(dag.team, '') FROM trigger
+    SELECT coalesce(dag.team, ''), trigger.owner FROM trigger
     LEFT JOIN task_instance AS instance ON instance.id = trigger.task_instance_id AND instance.month = trigger.month
     LEFT JOIN dag_version AS version ON version.id = trigger.version_id
     JOIN dag ON dag.dag_id = coalesce(instance.dag_id, version.dag_id)
@@ -33,32 +34,45 @@ _RUN_STATES: Final = """
 
 
 def answer(
-    connection: Connection, op: str, args: Mapping[str, Any], *, crypto: Crypto, trigger_id: int | None = None
+    connection: Connection,
+    op: str,
+    args: Mapping[str, Any],
+    *,
+    crypto: Crypto,
+    asker: tuple[int, UUID] | None = None,
 ) -> Any:
     """Answer one question of a trigger, which finds its DAG's team's connections and variables before everybody's.
 
+    ``asker``: the trigger (0: none in particular) and the triggerer that asks for it.
+
     Raises:
-        InvalidRequestError: the question is unknown, or lacks something.
+        InvalidRequestError: the question is unknown, or lacks something, or another triggerer runs the trigger.
     """
+    team = _team(connection, asker)
     try:
         match op:
             case "get_connection":
-                return find_connection(
-                    connection, str(args["conn_id"]), crypto=crypto, team=_team(connection, trigger_id)
-                )
+                return find_connection(connection, str(args["conn_id"]), crypto=crypto, team=team)
             case "get_variable":
-                return find_variable(connection, str(args["key"]), crypto=crypto, team=_team(connection, trigger_id))
+                return find_variable(connection, str(args["key"]), crypto=crypto, team=team)
             case "get_states":
-                return states_of(connection, args, team=_team(connection, trigger_id))
+                return states_of(connection, args, team=team)
             case "get_run_states":
-                asked = {"dag_id": str(args["dag_id"]), "run_ids": [str(one) for one in args["run_ids"]]}
-                asked["team"] = _team(connection, trigger_id)
+                runs = [str(one) for one in args["run_ids"]]
+                asked = {"dag_id": str(args["dag_id"]), "run_ids": runs, "team": team}
                 return {row[0]: row[1] for row in tuples(connection, _RUN_STATES, asked)}
     except KeyError as error:
         raise InvalidRequestError(f"the question {op!r} of a trigger lacks {error}") from error
     raise InvalidRequestError(f"a trigger asked for {op!r}, which this server does not know")
 
 
-def _team(connection: Connection, trigger_id: int | None) -> str:
-    found = tuples(connection, _TEAM, {"id": trigger_id}) if trigger_id else ()
-    return str(found[0][0]) if found else ""
+def _team(connection: Connection, asker: tuple[int, UUID] | None) -> str:
+    trigger, triggerer = asker or (0, None)
+    found = tuples(connection, _TEAM, {"id": trigger}) if trigger else ()
+    if not found:
+        return ""
+    team, owner = found[0]
+    if owner not in (None, triggerer):
+        # Users' code says for which trigger it asks: what another triggerer's may know is none of its business.
+        raise InvalidRequestError(f"trigger {trigger} is run by another triggerer, through which alone it may ask")
+    return str(team)

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 from tests.support.deferring import deferral
 from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.triggering import Site, site, told
 from tests.support.waiting import wait_until
 
 from treadle.document import TaskDocument
-from treadle_metadata import clearing, marking
+from treadle_metadata import clearing, marking, trigger_events
 from treadle_metadata.clock import SystemClock
 from treadle_metadata.connection import Database
 from treadle_metadata.selecting import Selection
@@ -153,3 +154,37 @@ def test_a_beat_that_compares_does_not_wait_and_what_comes_later_is_not_dropped_
 def test_only_a_triggerers_token_opens_its_routes(here: Site) -> None:
     with pytest.raises(ServerRefused, match="401"):
         Server(here.url, here.token + "x").beat({"hostname": "h", "pid": 1, "capacity": 10})
+
+
+def test_what_a_trigger_logs_is_written_once_though_a_deadlock_has_its_event_recorded_again(
+    here: Site, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deferred(here, notes, "a")
+    server = Server(here.url, here.token)
+    beat = server.beat({"hostname": "h", "pid": 1, "capacity": 10})
+    (trigger,) = beat["triggers"]
+    record, failures = trigger_events.record, iter([True])
+
+    def meets_a_deadlock(*args: Any, **named: Any) -> set[int]:
+        if next(failures, False):
+            args[0].execute(text("DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40P01'; END $$"))
+        return record(*args, **named)
+
+    monkeypatch.setattr(trigger_events, "record", meets_a_deadlock)
+    event = {"id": trigger["id"], "kind": "event"}
+    lines = {"id": trigger["id"], "text": '{"text":"seen"}\n'}
+    told_of = server.record({"process_id": beat["process_id"], "events": [event], "logs": [lines]})
+    assert told_of["counted"] == [trigger["id"]]
+    (row,) = here.select("SELECT log_path FROM task_attempt")
+    assert (here.settings.path("logs_folder") / row["log_path"]).read_text().count("seen") == 1
+
+
+def test_a_trigger_is_answered_only_through_the_triggerer_that_runs_it(here: Site, notes: Path) -> None:
+    deferred(here, notes, "a")
+    server = Server(here.url, here.token)
+    mine, other = (server.beat({"hostname": "h", "pid": pid, "capacity": 10}) for pid in (1, 2))
+    (trigger,) = mine["triggers"]
+    question = {"id": trigger["id"], "op": "get_variable", "args": {"key": "k"}}
+    assert server.ask({**question, "process_id": mine["process_id"]}) is None
+    with pytest.raises(ServerRefused, match="another triggerer"):
+        server.ask({**question, "process_id": other["process_id"]})

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends
 from fastapi.concurrency import run_in_threadpool
+from sqlalchemy import Connection
 
 from treadle_metadata import awaited_callbacks, trigger_answers, trigger_events, trigger_logs, triggerers
 from treadle_metadata.remote_logs.places import places_of
@@ -80,11 +81,15 @@ def record(body: Happened, service: ServiceOf) -> HappenedShape:
             follow = partial(service.sending.follow, is_whole=True)
             trigger_logs.append(connection, body.process_id, lines, places_of(service.settings), follow)
     events = [one.model_dump() for one in body.events]
-    with service.database.begin() as connection:
-        counted = trigger_events.record(connection, body.process_id, events, crypto=service.crypto, now=now)
+
+    def counted(connection: Connection) -> set[int]:
+        found = trigger_events.record(connection, body.process_id, events, crypto=service.crypto, now=now)
         triggerers.forget_cancelled(connection, body.process_id, body.cancelled)
         triggerers.give_back(connection, body.process_id, body.given_back)
-    return {"counted": sorted(counted)}
+        return found
+
+    # After a deadlock this alone runs again, and not the whole request: the lines are written.
+    return {"counted": sorted(service.database.run(counted))}
 
 
 @router.post("/questions")
@@ -95,7 +100,8 @@ def answer(body: TriggerQuestion, service: ServiceOf) -> dict[str, Any]:
         if op in ("start_callback", "of_callback"):
             known = (body.process_id, body.id)
             return {"result": awaited_callbacks.answer(connection, *known, op, args, crypto=crypto, now=now)}
-        return {"result": trigger_answers.answer(connection, op, args, crypto=crypto, trigger_id=body.id)}
+        asker = (body.id, body.process_id)
+        return {"result": trigger_answers.answer(connection, op, args, crypto=crypto, asker=asker)}
 
 
 @router.post("/leavings")
