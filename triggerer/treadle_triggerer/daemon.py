@@ -36,8 +36,11 @@ DEAF_SECONDS: Final = 30.0
 _START_SECONDS: Final = 60.0
 _ASKERS: Final = 4
 _END_SECONDS: Final = 10.0
+_FIRST_PAUSE: Final = 0.25
 _LONGEST_PAUSE: Final = 5.0
 _LONGEST_REST: Final = 60.0
+_ASKED_ONCE: Final = frozenset({"start_callback", "of_callback"})
+"""Questions whose answer may be an act: the server may have done it though we heard nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ class Triggerer:
                     # A server that starts at the same time as we do takes a while.
                     level = logging.INFO if self._process_id is None else logging.WARNING
                     log.log(level, "the server does not answer, trying again: %s", error)
-                    self._stopping.wait(min(_LONGEST_PAUSE, 0.25 * 2.0 ** min(self._failures, 5)))
+                    self._stopping.wait(min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(self._failures, 5)))
         finally:
             self._end()
 
@@ -225,12 +228,23 @@ class Triggerer:
 
     def _answer(self, child: Child, question: Message) -> None:
         reply: Message = {"kind": "reply", "number": question["number"]}
-        body = {"process_id": self._process_id, "id": question["trigger"], "op": question["op"]}
         try:
-            reply["result"] = self._server.ask({**body, "args": question["args"]})
+            reply["result"] = self._asked(child, question)
         except (ServerUnavailable, ServerRefused) as error:
             reply["error"] = str(error)
         child.send(reply)
+
+    def _asked(self, child: Child, question: Message) -> Any:
+        """Ask until the server answers: no trigger fails because the server is restarted. Raises as ``ask`` does."""
+        pause = _FIRST_PAUSE
+        while True:
+            body = {"process_id": self._process_id, "id": question["trigger"], "op": question["op"]}
+            try:
+                return self._server.ask({**body, "args": question["args"]})
+            except ServerUnavailable:
+                if question["op"] in _ASKED_ONCE or child is not self._child or self._stopping.wait(pause):
+                    raise
+            pause = min(_LONGEST_PAUSE, 2 * pause)
 
     def _leave(self) -> None:
         """Free what we ran, once all that it brought is told: nothing of it is cancelled."""
