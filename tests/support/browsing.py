@@ -84,7 +84,5 @@ def barriers(page: Page) -> Sequence[str]:
     found += page.evaluate("axe.run(document, {runOnly: ['color-contrast']})")["violations"]
     page.emulate_media(color_scheme="light")
     return [
-        f"{page.url}: {one['id']} ({one['help']}): {node['html'][:160]}"
-        for one in found
-        for node in one["nodes"][:3]
+        f"{page.url}: {one['id']} ({one['help']}): {node['html'][:160]}" for one in found for node in one["nodes"][:3]
     ]
