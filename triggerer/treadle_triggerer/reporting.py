@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from treadle_triggerer.server import Server, ServerRefused, ServerUnavailable
@@ -19,6 +19,9 @@ log = logging.getLogger(__name__)
 Happened = dict[str, list[Any]]
 
 _KINDS: Final = ("logs", "events", "given_back", "cancelled")
+MOST_TEXT: Final = 16 * 1024 * 1024
+"""Characters of what triggers log that may wait for the server; more is left out, and that is said."""
+
 _MOST_EVENTS: Final = 1000
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
@@ -37,6 +40,8 @@ class Reporting:
         self._on_recorded = on_recorded
         self._process_id = process_id
         self._gathered: Happened = _nothing()
+        self._text = 0
+        self._is_leaving_out = False
         self._changed = threading.Condition()
         self._is_sending = False
         self._stopping = False
@@ -50,8 +55,19 @@ class Reporting:
         """Report this, too."""
         with self._changed:
             for kind in _KINDS:
-                self._gathered[kind] += happened.get(kind) or ()
+                said = happened.get(kind) or ()
+                self._gathered[kind] += self._fitting(said) if kind == "logs" else said
             self._changed.notify_all()
+
+    def _fitting(self, lines: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield what fits beside the lines that wait: a server that is away for long must not cost all memory."""
+        for one in lines:
+            if self._text + len(one["text"]) <= MOST_TEXT:
+                self._text += len(one["text"])
+                yield one
+            elif not self._is_leaving_out:
+                self._is_leaving_out = True
+                log.warning("triggers log more than can wait for the server; some of it is left out")
 
     def flush(self, seconds: float) -> bool:
         """Wait until all is told, at most so long; tell whether it is."""
@@ -73,6 +89,7 @@ class Reporting:
                 if self._stopping:
                     return
                 batch, self._gathered = _split(self._gathered)
+                self._text, self._is_leaving_out = 0, False
                 self._is_sending = True
             try:
                 self._send(batch)
