@@ -22,10 +22,11 @@ The shapes follow Airflow's `/api/v2`. [Use the REST API](../howto/use-the-rest-
 
 - Requests and answers are JSON in UTF-8; moments are ISO 8601 in UTC. A body has at most 4 MiB.
 - Every route but those marked *public* wants `Authorization: Bearer TOKEN`, with a token of `POST /auth/token`.
-- An error is `application/problem+json` (RFC 9457): `detail` is a sentence; `what`, `which`, `expected` and `errors` say
-  the same to programs where they can. The status is 400 (an order without an index, a body that is no JSON), 401 (no
-  valid token), 403 (the role may not), 404, 409 (conflicts with what is stored), 412 (`If-Match` names something older),
-  413 (too large), 422 (what was sent cannot be used), 429 (too many failed logins) or 503 (the database is away).
+- An error is `application/problem+json` (RFC 9457): `detail` is a sentence; `what`, `which`, `expected` and `errors`
+  say the same to programs where they can. The status is 400 (an order without an index, a body that is no JSON), 401
+  (no valid token), 403 (the role may not), 404, 409 (conflicts with what is stored), 412 (`If-Match` names something
+  older), 413 (too large), 422 (what was sent cannot be used), 429 (too many failed logins) or 503 (the database is
+  away).
 - What can be edited one by one is read with an `ETag`; its `PATCH` takes `If-Match`.
 - Lists take `limit` (at most 1000) and either `offset`, or `cursor` for a walk of any length: begin with an empty
   `cursor` and go on with each answer's `next_cursor`. `total_entries` counts to 10,000 at most and is null in a walk.

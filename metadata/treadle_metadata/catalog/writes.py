@@ -157,7 +157,8 @@ def store_dags(
                     owners text[], tags text[], schedule_summary text, max_active_runs int, max_active_tasks int,
                     waits_for_past boolean, parse_seconds float)
         ON CONFLICT (dag_id) DO UPDATE
-        SET file = excluded.file, team = excluded.team, version_id = excluded.version_id, is_active = true, has_import_errors = false,
+        SET file = excluded.file, team = excluded.team, version_id = excluded.version_id, is_active = true,
+            has_import_errors = false,
             display_name = excluded.display_name, description = excluded.description, owners = excluded.owners,
             tags = excluded.tags, schedule_summary = excluded.schedule_summary,
             max_active_runs = excluded.max_active_runs, max_active_tasks = excluded.max_active_tasks,

@@ -25,8 +25,8 @@ _CONN_TYPE: Final = re.compile(r"[\w.-]{1,100}", re.ASCII)
 
 _VALUES: Final = """
     (team, conn_id, conn_type, description, host, schema, login, password, port, extra)
-    VALUES (%(team)s, %(conn_id)s, %(conn_type)s, %(description)s, %(host)s, %(schema)s, %(login)s, %(password)s, %(port)s,
-            %(extra)s)
+    VALUES (%(team)s, %(conn_id)s, %(conn_type)s, %(description)s, %(host)s, %(schema)s, %(login)s, %(password)s,
+            %(port)s, %(extra)s)
 """
 
 _INSERT: Final = f"INSERT INTO connection {_VALUES} ON CONFLICT (team, conn_id) DO NOTHING"

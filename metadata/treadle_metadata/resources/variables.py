@@ -83,7 +83,7 @@ def delete_variable(connection: Connection, key: str, *, team: str = "") -> bool
 
 
 def export_variables(connection: Connection, *, crypto: Crypto, team: str = "") -> dict[str, Any]:
-    """Return the variables of ``team``, decrypted, as ``{key: text}`` or ``{key: {value, description}}``, sorted by key."""
+    """Return the variables of ``team``, decrypted: ``{key: text}`` or ``{key: {value, description}}``, by key."""
     exported: dict[str, Any] = {}
     for row in rows(connection, "SELECT * FROM variable WHERE team = %(team)s ORDER BY key", {"team": team}):
         text = crypto.decrypt(row["value"], f"variable {row['key']!r}")
@@ -95,7 +95,7 @@ def export_variables(connection: Connection, *, crypto: Crypto, team: str = "") 
 def import_variables(
     connection: Connection, content: Mapping[str, Any], *, crypto: Crypto, team: str = ""
 ) -> list[str]:
-    """Create or change ``team``'s variables from an export; return their keys. A value that is no text is stored as JSON.
+    """Create or change ``team``'s variables from an export; return their keys. What is no text is stored as JSON.
 
     Raises:
         InvalidRequestError: a key or a value cannot be used.

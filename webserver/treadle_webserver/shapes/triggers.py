@@ -12,7 +12,7 @@ from treadle_metadata.triggerers import Triggerer
 
 
 class Beat(BaseModel):
-    """A triggerer is alive. ``held``: the weight of what it runs. ``wait``: how long it would wait for something new."""
+    """A triggerer is alive. ``held``: the weight of what it runs. ``wait``: how long it waits for something new."""
 
     process_id: UUID | None = None
     hostname: str = Field(max_length=250)
