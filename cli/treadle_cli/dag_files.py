@@ -67,11 +67,13 @@ def find_dag(dag_id: str, file: Path | None) -> DAG:
     broken: list[DagFileError] = []
     for path in _candidates(folder, dag_id):
         try:
-            dags = load(path, folder)
+            dags = _run(path, folder)
         except DagFileError as error:
             broken.append(error)
             continue
         if dag_id in dags:
+            # The others' mistakes are not what was asked for: only this one is validated.
+            validate(dags[dag_id])
             return dags[dag_id]
         known += dags
     raise CliError(_not_found(dag_id, str(folder), known, broken))
@@ -84,6 +86,13 @@ def load(path: Path, folder: Path) -> dict[str, DAG]:
         DagFileError: the file fails.
         DagError: one of its DAGs is not valid.
     """
+    found = _run(path, folder)
+    for dag in found.values():
+        validate(dag)
+    return found
+
+
+def _run(path: Path, folder: Path) -> dict[str, DAG]:
     for place in (str(path.parent), str(folder)):
         if place not in sys.path:
             sys.path.insert(0, place)
@@ -95,8 +104,6 @@ def load(path: Path, folder: Path) -> dict[str, DAG]:
         if isinstance(error.__cause__, KeyboardInterrupt):
             raise error.__cause__ from None
         raise DagFileError(_failure(path, error.__cause__ or error)) from error.__cause__
-    for dag in found.values():
-        validate(dag)
     return dict(found)
 
 

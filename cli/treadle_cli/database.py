@@ -61,7 +61,10 @@ def database_url(settings: Settings) -> str:
     """
     if settings.database_url:
         return settings.database_url
-    raise CliError(f"no database is running at {settings.home}: start `treadle standalone` or set TREADLE_DATABASE_URL")
+    raise CliError(
+        f"no database is running at {settings.home}: start `treadle standalone`, or set TREADLE_HOME to where it was "
+        "started, or TREADLE_DATABASE_URL"
+    )
 
 
 def place(url: str) -> str:

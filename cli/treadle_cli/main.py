@@ -49,7 +49,7 @@ COMMANDS: Final = {
     "triggerer": Entry(
         "treadle_cli.commands.daemons.triggerer:triggerer", "Runs what deferred tasks wait for.", _SERVICE
     ),
-    "webserver": Entry("treadle_cli.commands.daemons.webserver:webserver", "The REST API.", _SERVICE),
+    "webserver": Entry("treadle_cli.commands.daemons.webserver:webserver", "The REST API and the web pages.", _SERVICE),
     "task": Entry(
         "treadle_cli.commands.task:task", "Run one attempt that an executor prepared, as in a pod.", _SERVICE
     ),

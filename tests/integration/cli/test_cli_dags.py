@@ -248,6 +248,18 @@ def test_logs_that_are_not_there_are_told(
     assert "did you mean 'extract'?" in line.fails("tasks", "logs", "sales", "extrct")
 
 
+def test_the_log_of_a_suspended_try_is_shown(
+    line: CommandLine, sales: DagDocument, scheduler: TestScheduler, settings: Settings
+) -> None:
+    log_of(line, settings, scheduler, "Not yet")
+    with scheduler.database.begin() as connection:
+        connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
+        connection.exec_driver_sql(
+            "UPDATE task_instance SET state = 'up_for_reschedule', try_number = 0 WHERE task_id = 'extract'"
+        )
+    assert "Not yet" in line.ok("tasks", "logs", "sales", "extract")
+
+
 @pytest.mark.parametrize("way", [(), ("--follow",), ("--raw",)])
 def test_a_try_that_wrote_no_log_is_no_error(
     line: CommandLine, sales: DagDocument, scheduler: TestScheduler, settings: Settings, way: tuple[str, ...]
@@ -278,7 +290,7 @@ def test_follow_waits_for_a_try_that_is_still_to_come(
     monkeypatch.setattr("treadle_cli.commands.tasks.logs.time.sleep", a_moment_later)
     result = line.run("tasks", "logs", "sales", "extract", "--follow")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert "waiting for task extract to start: it is none" in result.stderr
+    assert "waiting for task extract to start: its state is none" in result.stderr
     assert len(looks) == 1
 
 

@@ -146,6 +146,15 @@ def test_a_broken_file_does_not_hide_the_dag_of_another(line: CommandLine) -> No
     assert "one file cannot be run: " in line.fails("dags", "show", "unknown")
 
 
+def test_an_invalid_dag_of_another_file_is_not_the_answer(line: CommandLine) -> None:
+    save(line, "a_invalid.py", 'from treadle import DAG\n"daily_sales"\ndag = DAG("other", schedule="@dayly")\n')
+    assert "extract" in line.ok("dags", "show", "daily_sales")
+    error = line.fails("dags", "show", "daily_sale")
+    assert "was not found" in error
+    assert "did you mean 'daily_sales'" in error
+    assert "did you mean '@daily'" in line.fails("dags", "show", "other")
+
+
 def test_dags_test_shows_states_results_and_exit_code_0(line: CommandLine) -> None:
     result = line.run("dags", "test", "daily_sales", "2026-03-01", "--conf", '{"country": "DK"}', "-o", "json")
     assert result.exit_code == 0

@@ -64,7 +64,10 @@ def test_a_new_key_can_be_used(line: CommandLine) -> None:
 
 
 def test_without_a_database_a_command_says_how_to_get_one(home: Path, line: CommandLine) -> None:
-    expected = f"Error: no database is running at {home}: start `treadle standalone` or set TREADLE_DATABASE_URL\n"
+    expected = (
+        f"Error: no database is running at {home}: start `treadle standalone`, or set TREADLE_HOME to where it was "
+        "started, or TREADLE_DATABASE_URL\n"
+    )
     assert line.fails("dags", "list") == expected
 
 

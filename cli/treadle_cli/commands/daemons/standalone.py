@@ -15,7 +15,7 @@ from treadle_cli.standalone import main
     "-p", "--port", type=click.IntRange(0, 65535), help="Port of the web server; default: the setting port (8080)."
 )
 def standalone(host: str | None, port: int | None) -> None:
-    """Run database, scheduler, DAG processor and web server on this machine, until Ctrl-C.
+    """Run database, scheduler, DAG processor, triggerer and web server on this machine, until Ctrl-C.
 
     All data are in the home folder (TREADLE_HOME, default ~/.treadle).
     """

@@ -70,7 +70,7 @@ def logs(
             say("stopped following; the task goes on")
         return
     instance = in_database(act)
-    number = try_number or instance["try_number"]
+    number = try_number or _newest_try(instance)
     if number == 0:
         raise CliError(_nothing_yet(instance))
     attempt = in_database(lambda connection: get_try(connection, instance, number))
@@ -111,18 +111,25 @@ def _awaited_try(database: Database, instance: Mapping[str, Any]) -> int:
     told = False
     while instance["state"] in _TO_COME:
         if not told:
-            say(f"waiting for task {instance['task_id']} to start: it is {_why(instance)}")
+            say(f"waiting for task {instance['task_id']} to start: its state is {_why(instance)}")
             told = True
         time.sleep(PAUSE)
         instance = database.run(lambda connection: get_instance(connection, *known))
-    if instance["try_number"] == 0:
+    number = _newest_try(instance)
+    if number == 0:
         raise CliError(_nothing_yet(instance))
-    return int(instance["try_number"])
+    return number
+
+
+def _newest_try(instance: Mapping[str, Any]) -> int:
+    """Return the newest try that has a log, 0 if none has: one that is suspended counts only once it has ended."""
+    suspended = bool(instance["state"] == TaskState.UP_FOR_RESCHEDULE)
+    return int(instance["try_number"]) + suspended
 
 
 def _nothing_yet(instance: Mapping[str, Any]) -> str:
     where = f"task {instance['task_id']!r} of run {instance['run_id']!r}"
-    return f"{where} was not started, so it has no log: it is {_why(instance)}"
+    return f"{where} was not started, so it has no log: its state is {_why(instance)}"
 
 
 def _file(settings: Settings, instance: Mapping[str, Any], attempt: Mapping[str, Any]) -> LogFile:
