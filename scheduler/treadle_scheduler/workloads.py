@@ -11,10 +11,14 @@ from treadle_metadata.transitions.instances import Picked
 from treadle_worker.protocol import CallbackFacts, Resume, RunFacts, Workload
 
 
-def log_path(dag_id: str, run_id: str, task_id: str, map_index: int, try_number: int) -> str:
-    """Return where the log of an attempt lies, relative to the logs folder."""
-    index = f"{map_index}/" if map_index >= 0 else ""
-    return f"{dag_id}/{run_id}/{task_id}/{index}attempt={try_number}.jsonl"
+def log_path(row: Mapping[str, Any], try_number: int) -> str:
+    """Return where the log of an attempt of an instance lies, relative to the logs folder.
+
+    All attempts of a try share it. The id of the instance keeps it apart from that of a run that was deleted, had the
+    same run id, and has left its logs.
+    """
+    index = f"{row['map_index']}/" if row["map_index"] >= 0 else ""
+    return f"{row['dag_id']}/{row['run_id']}/{row['task_id']}/{index}attempt={try_number}.{row['id']}.jsonl"
 
 
 def workload(

@@ -91,10 +91,10 @@ def test_logs_reach_the_server_while_the_task_runs_and_are_whole_in_the_end(inst
     installation.start_worker("-c", "1")
     installation.trigger()
     server_logs = installation.home / "logs"
-    wait_until(lambda: any("counted 0" in one.read_text() for one in server_logs.rglob("attempt=1.jsonl")), 40)
+    wait_until(lambda: any("counted 0" in one.read_text() for one in server_logs.rglob("attempt=1.*.jsonl")), 40)
     assert installation.run_state() == "running"
     installation.wait_for_end()
-    (log,) = server_logs.rglob("attempt=1.jsonl")
+    (log,) = server_logs.rglob("attempt=1.*.jsonl")
     wait_until(lambda: "Returned value: 0" in log.read_text(), 20)
     assert log.read_text().count("counted 0") == 1
 

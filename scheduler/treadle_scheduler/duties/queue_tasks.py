@@ -191,6 +191,6 @@ def _pick(row: Row, graph: Graph) -> Picked:
         version_id=row["version_id"],
         executor=row["executor"],
         retry_delay_seconds=retry_delay(task, key=key, try_number=try_number),
-        log_path=log_path(row["dag_id"], row["run_id"], row["task_id"], row["map_index"], try_number),
+        log_path=log_path(row, try_number),
         code_hash=row["file_hash"],
     )

@@ -12,6 +12,7 @@ from treadle.document import TaskDocument
 from treadle_metadata.remote_logs.pieces import key_of
 from treadle_metadata.remote_logs.store import LogStore
 from treadle_metadata.runs import find_run
+from treadle_metadata.statements import rows
 
 LINE = b'{"time":"2026-01-01T00:00:00Z","level":"info","source":"task","text":"far away"}\n'
 
@@ -36,7 +37,8 @@ def key(scheduler: TestScheduler, store: LogStore) -> str:
     assert scheduler.run_states("d") == {"r1": "success"}
     with scheduler.database.begin() as connection:
         month = find_run(connection, "d", "r1")["month"]
-    key = key_of(month, "d/r1/a/attempt=1.jsonl")
+        path = rows(connection, "SELECT log_path FROM task_attempt")[0]["log_path"]
+    key = key_of(month, path)
     store.put(key, 0, LINE)
     return key
 
