@@ -1,4 +1,4 @@
-"""Keeps the triggers that DAG files have watch their assets: one for each thing that is polled, whoever names it.
+"""Keeps the triggers that DAG files have watch their assets: one for each thing that a team's DAGs have polled.
 
 Called by the DAG processor's ``catalog.storing``, in the transaction that stores the DAGs' versions. Arguments of
 watchers stand in the DAG files, and are stored as they are there: marked as plain, where those of tasks are encrypted.
@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
@@ -26,24 +26,30 @@ PLAIN: Final = "plain:"
 _OF_FILES: Final = "dag_file_"
 """Begin of the names of modules that are DAG files: their code is that of one version."""
 
+# A watcher looks with its team's connections, so what several teams have watched is polled for each of them.
+_KEY: Final[LiteralString] = "new.shared_key || coalesce('/' || dag.team, '')"
+
 # One that was to be cancelled and is watched again goes on.
-_WATCH: Final = """
+_WATCH: Final[LiteralString] = f"""
     WITH wanted AS (
-        SELECT DISTINCT ON (shared_key) * FROM jsonb_to_recordset(%(rows)s::jsonb)
+        SELECT DISTINCT ON (own_key) new.*, {_KEY} AS own_key
+        FROM jsonb_to_recordset(%(rows)s::jsonb)
             AS new (dag_id text, asset text, watcher text, classpath text, kwargs text, weight int, version_id bigint,
                     shared_key text)
-        ORDER BY shared_key
+            JOIN dag ON dag.dag_id = new.dag_id
+        ORDER BY own_key
     )
     INSERT INTO trigger (classpath, kwargs, weight, version_id, shared_key, created_at)
-    SELECT classpath, kwargs, weight, version_id, shared_key, %(now)s FROM wanted
+    SELECT classpath, kwargs, weight, version_id, own_key, %(now)s FROM wanted
     ON CONFLICT (shared_key) WHERE shared_key IS NOT NULL DO UPDATE SET cancelled_at = NULL, cancelled_for = NULL
 """
 
-_LINK: Final = """
+_LINK: Final[LiteralString] = f"""
     WITH wanted AS (
         SELECT trigger.id AS trigger_id, asset.id AS asset_id, new.dag_id, new.watcher
         FROM jsonb_to_recordset(%(rows)s::jsonb) AS new (dag_id text, asset text, watcher text, shared_key text)
-        JOIN trigger ON trigger.shared_key = new.shared_key
+        JOIN dag ON dag.dag_id = new.dag_id
+        JOIN trigger ON trigger.shared_key = {_KEY}
         JOIN asset ON asset.name = new.asset
     ), dropped AS (
         DELETE FROM trigger_asset AS old

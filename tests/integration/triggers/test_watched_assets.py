@@ -18,6 +18,7 @@ from treadle_metadata.assets.watchers import store_watchers
 from treadle_metadata.clock import ManualClock, SystemClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
+from treadle_metadata.statements import execute
 
 
 def watching(scheduler: TestScheduler, dag_id: str, asset: Asset | None) -> None:
@@ -75,6 +76,27 @@ def test_a_watcher_ends_with_the_last_file_that_names_it_and_goes_on_if_one_does
     assert [row["cancelled_for"] for row in triggers_of(database)] == ["unwatched"]
     watching(scheduler, "d", asset)
     assert [row["cancelled_at"] for row in triggers_of(database)] == [None]
+
+
+def test_teams_share_no_poll_since_each_has_connections_of_its_own(
+    database: Database, settings: Settings, clock: ManualClock
+) -> None:
+    scheduler = TestScheduler(database, settings, clock)
+    asset = Asset("one", watchers=[AssetWatcher("inbox", FileDeleteTrigger("/inbox/go"))])
+    with database.begin() as connection:
+        execute(connection, "INSERT INTO team (name, created_at) VALUES ('red', now()), ('blue', now())")
+    for dag_id, team in (("d", None), ("e", None), ("r", "red"), ("s", "red"), ("b", "blue")):
+        watching(scheduler, dag_id, None)
+        scheduler.set_dag(dag_id, team=team)
+        watching(scheduler, dag_id, asset)
+    found = scheduler._select(
+        """
+        SELECT array_agg(DISTINCT trigger_asset.dag_id ORDER BY trigger_asset.dag_id) AS dags
+        FROM trigger JOIN trigger_asset ON trigger_asset.trigger_id = trigger.id
+        WHERE trigger.cancelled_at IS NULL GROUP BY trigger.id ORDER BY dags
+        """
+    )
+    assert [row["dags"] for row in found] == [["b"], ["d", "e"], ["r", "s"]]
 
 
 def test_a_watched_file_makes_a_run_each_time_it_comes(database: Database, settings: Settings, tmp_path: Path) -> None:
