@@ -83,18 +83,28 @@ def register(
 
 
 def heartbeat(
-    connection: Connection, process_id: UUID, now: datetime, lease_seconds: float, executors: Executors | None = None
+    connection: Connection,
+    process_id: UUID,
+    now: datetime,
+    lease_seconds: float,
+    executors: Executors | None = None,
+    *,
+    kind: str | None = None,
 ) -> bool:
-    """Renew the lease; return False if the daemon was recorded as stopped, so that others may have taken its work."""
+    """Renew the lease; return False if the daemon was recorded as stopped, so that others may have taken its work.
+
+    ``kind``: the only one whose lease may be renewed, where the id is what somebody says of itself.
+    """
     return bool(
         execute(
             connection,
             """
             UPDATE process SET heartbeat_at = %(now)s, lease_until = %(until)s, executors = %(executors)s::jsonb
-            WHERE id = %(id)s AND stopped_at IS NULL
+            WHERE id = %(id)s AND stopped_at IS NULL AND (%(kind)s::text IS NULL OR kind = %(kind)s)
             """,
             {
                 "id": process_id,
+                "kind": kind,
                 "now": now,
                 "until": now + timedelta(seconds=lease_seconds),
                 "executors": None if executors is None else json.dumps(executors),
@@ -103,12 +113,15 @@ def heartbeat(
     )
 
 
-def stop(connection: Connection, process_id: UUID, now: datetime) -> None:
-    """Record that the daemon ended in order, which ends its lease."""
+def stop(connection: Connection, process_id: UUID, now: datetime, *, kind: str | None = None) -> None:
+    """Record that the daemon ended in order, which ends its lease; ``kind`` as in ``heartbeat``."""
     execute(
         connection,
-        "UPDATE process SET stopped_at = %(now)s, lease_until = %(now)s WHERE id = %(id)s AND stopped_at IS NULL",
-        {"id": process_id, "now": now},
+        """
+        UPDATE process SET stopped_at = %(now)s, lease_until = %(now)s
+        WHERE id = %(id)s AND stopped_at IS NULL AND (%(kind)s::text IS NULL OR kind = %(kind)s)
+        """,
+        {"id": process_id, "now": now, "kind": kind},
     )
 
 

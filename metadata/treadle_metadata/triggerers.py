@@ -100,7 +100,7 @@ def renew(connection: Connection, one: Triggerer, *, now: datetime, lease_second
     What it ran under another id may be others' by now.
     """
     known = one.process_id
-    if known is None or not processes.heartbeat(connection, known, now, lease_seconds):
+    if known is None or not processes.heartbeat(connection, known, now, lease_seconds, kind=KIND):
         known = processes.register(connection, KIND, now, lease_seconds, place=(one.hostname, one.pid))
         execute(connection, _FORGET)
     told = {"id": known, "capacity": one.capacity, "held": one.held, "trouble": one.trouble}
@@ -110,7 +110,7 @@ def renew(connection: Connection, one: Triggerer, *, now: datetime, lease_second
 
 def stop(connection: Connection, process_id: UUID, *, now: datetime) -> None:
     """Note that a triggerer ended in order: its triggers are free at once, and none of them is cancelled."""
-    processes.stop(connection, process_id, now)
+    processes.stop(connection, process_id, now, kind=KIND)
     execute(connection, "UPDATE trigger SET owner = NULL WHERE owner = %(id)s", {"id": process_id})
 
 

@@ -17,7 +17,7 @@ from tests.support.triggering import Site, site, told
 from tests.support.waiting import wait_until
 
 from treadle.document import TaskDocument
-from treadle_metadata import clearing, marking, trigger_events
+from treadle_metadata import clearing, marking, processes, trigger_events
 from treadle_metadata.clock import SystemClock
 from treadle_metadata.connection import Database
 from treadle_metadata.selecting import Selection
@@ -188,3 +188,15 @@ def test_a_trigger_is_answered_only_through_the_triggerer_that_runs_it(here: Sit
     assert server.ask({**question, "process_id": mine["process_id"]}) is None
     with pytest.raises(ServerRefused, match="another triggerer"):
         server.ask({**question, "process_id": other["process_id"]})
+
+
+def test_a_triggerers_token_moves_no_other_daemons_lease(here: Site) -> None:
+    now = datetime.now(UTC)
+    with here.database.begin() as connection:
+        scheduler = processes.register(connection, "scheduler", now, 30, {})
+    server = Server(here.url, here.token)
+    answer = server.beat({"process_id": str(scheduler), "hostname": "h", "pid": 1, "capacity": 10})
+    assert answer["process_id"] != str(scheduler)
+    server.leave(str(scheduler))
+    (row,) = here.select("SELECT heartbeat_at, stopped_at, executors FROM process WHERE kind = 'scheduler'")
+    assert row == {"heartbeat_at": now, "stopped_at": None, "executors": {}}
