@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, Final, cast
 
 from treadle import xcom
+from treadle.runtime.masking import MASKER
 from treadle.triggers.base import BaseTaskEndEvent, BaseTrigger, TriggerEvent
 from treadle.triggers.making import make
 from treadle_triggerer.callbacks import CallbackTrigger
@@ -92,7 +93,7 @@ class RunningTrigger:
                         await report(event_of(self.id, event))
             except Exception as error:
                 log.exception("a watcher failed; it begins anew")
-                _ = report({"id": self.id, "kind": "trouble", "error": f"{type(error).__name__}: {error}"})
+                _ = report({"id": self.id, "kind": "trouble", "error": _sentence(error)})
                 failures += 1
             await self._clean_up()
             await asyncio.sleep(min(_LONGEST_PAUSE, 2.0 ** min(failures, 6)) * random.uniform(0.5, 1.0))
@@ -160,5 +161,10 @@ def event_of(trigger: int, event: TriggerEvent) -> Event:
 
 def failed(trigger: int, error: BaseException) -> Event:
     """Return what is reported of a trigger that failed."""
-    text = "".join(traceback.format_exception(error))[-_MOST_TRACEBACK:]
-    return {"id": trigger, "kind": "failed", "error": f"{type(error).__name__}: {error}", "traceback": text}
+    # Masked before it is cut: a half of a secret would not be known as one.
+    text = MASKER.mask("".join(traceback.format_exception(error)))[-_MOST_TRACEBACK:]
+    return {"id": trigger, "kind": "failed", "error": _sentence(error), "traceback": text}
+
+
+def _sentence(error: BaseException) -> str:
+    return MASKER.mask(f"{type(error).__name__}: {error}")

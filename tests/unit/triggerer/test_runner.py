@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.support.waiting import until
 
+from treadle.runtime.masking import MASKER
 from treadle.triggers import BaseTrigger, TaskSkippedEvent, TriggerEvent
 from treadle_triggerer import one
 from treadle_triggerer.runner import Runner
@@ -116,6 +117,33 @@ def test_a_trigger_is_reported_once_whatever_it_does(what: str, kind: str, told:
     (event,) = run(act).of("events")
     assert (event["id"], event["kind"]) == (1, kind)
     assert told.items() <= event.items()
+
+
+def test_what_a_failing_trigger_tells_holds_no_secret() -> None:
+    async def act(runner: Runner, ran: Ran) -> None:
+        await runner.take([row(1, "raise")], {})
+        await until(lambda: ran.of("events"))
+
+    MASKER.add("boom")
+    try:
+        (event,) = run(act).of("events")
+    finally:
+        MASKER.clear()
+    assert event["error"] == "RuntimeError: ***"
+    assert "RuntimeError: boom" not in event["traceback"]
+
+
+def test_a_failing_watcher_tells_its_trouble_without_a_secret() -> None:
+    async def act(runner: Runner, ran: Ran) -> None:
+        await runner.take([row(1, "raise", is_watcher=True)], {})
+        await until(lambda: ran.of("events"))
+
+    MASKER.add("boom")
+    try:
+        (event,) = run(act).of("events")
+    finally:
+        MASKER.clear()
+    assert (event["kind"], event["error"]) == ("trouble", "RuntimeError: ***")
 
 
 def test_what_cannot_be_imported_fails_alone() -> None:
