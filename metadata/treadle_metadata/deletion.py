@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from treadle_metadata.connection import RUNS, WAKE, notify
+from treadle_metadata.connection import PARSE, RUNS, WAKE, notify
 from treadle_metadata.endings import end_runs
 from treadle_metadata.errors import ConflictError, shown
 from treadle_metadata.pausing import set_paused
@@ -75,6 +75,9 @@ def delete_dag(connection: Connection, dag_id: str) -> int:
     unfinished, all_runs = _counted(connection, dag_id)
     if unfinished:
         raise _unfinished(dag_id, unfinished)
+    # DAG processors remember the files that they have read: they are told to look at this one again.
+    for dag in rows(connection, "SELECT file FROM dag WHERE dag_id = %(dag_id)s", {"dag_id": dag_id}):
+        notify(connection, PARSE, dag["file"])
     for sql in _OF_DAG:
         execute(connection, sql, {"dag_id": dag_id})
     return all_runs

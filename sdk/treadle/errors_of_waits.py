@@ -21,14 +21,16 @@ class TaskSuspended(BaseException):
     """The attempt ends here, and goes on in a new one of the same try: let it pass.
 
     No Exception, so that ``except Exception`` lets it pass. ``resume`` says when, and what may let it go on earlier.
+    With ``has_limit`` false, ``until`` is a moment so far away that the message does not name it.
     """
 
-    def __init__(self, until: datetime, waits_for: str = "") -> None:
+    def __init__(self, until: datetime, waits_for: str = "", *, has_limit: bool = True) -> None:
         if not isinstance(until, datetime) or until.tzinfo is None:
             raise TypeError(f"a task cannot be suspended until {shown(until)}: expected a datetime with a time zone")
         at = until.astimezone(UTC).isoformat()
         self.resume = {"at": at, "name": waits_for, "inputs": ""}
-        super().__init__(f"it goes on at {at}" + (f", or before, with {waits_for}" if waits_for else ""))
+        early = f", or before, with {waits_for}" if waits_for else ""
+        super().__init__(f"it goes on at {at}{early}" if has_limit else f"it goes on with {waits_for}")
 
 
 class RescheduleTask(TaskSuspended):

@@ -92,7 +92,7 @@ def _run_limit(row: Row, document: DagDocument, settings: Settings) -> int:
 def error_line(line: int | None, message: str | None) -> str:
     """Return an import error as one line."""
     text = next(iter((message or "").strip().splitlines()), "its error is listed by `treadle dags list-import-errors`")
-    return text if line is None else f"line {line}: {text}"
+    return text if line is None or f", line {line}: " in text else f"line {line}: {text}"
 
 
 def files_with_errors(connection: Connection) -> list[tuple[str, str]]:

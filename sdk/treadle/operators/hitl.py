@@ -111,7 +111,7 @@ class HITLOperator(BaseOperator):
         if told["is_new"]:
             self._notify(context)
         self.log.info("Waiting for an answer to %r; the options are %s", self.subject, ", ".join(self.options))
-        raise TaskSuspended(_moment(told["due_at"]), AN_ANSWER)
+        raise TaskSuspended(_moment(told["due_at"]), AN_ANSWER, has_limit=told["due_at"] is not None)
 
     def question(self) -> dict[str, Any]:
         """Return what is asked (``treadle.runtime.supervisor.Supervisor.ask_human``)."""

@@ -11,6 +11,7 @@ import pytest
 from tests.unit.runtime.attempts import returned, workload
 
 from treadle import DAG, BaseSensor, DagError, FailTask, PokeReturnValue, RescheduleTask, SkipTask, task
+from treadle.errors_of_waits import AN_ANSWER, TaskSuspended
 from treadle.runtime.local_supervisor import LocalSupervisor
 from treadle.runtime.run_task import Limits, run_attempt
 from treadle.runtime.supervisor import AttemptResult
@@ -209,3 +210,8 @@ def test_a_file_is_found_by_name_by_pattern_and_in_a_connections_folder(tmp_path
     assert found(str(tmp_path / "in"))
     assert found(str(tmp_path / "**" / "*.csv"))
     assert found("in/a.csv", fs_default={"conn_type": "fs", "extra": {"path": str(tmp_path)}})
+
+
+def test_a_wait_without_a_limit_names_no_moment() -> None:
+    suspended = TaskSuspended(datetime(2126, 1, 1, tzinfo=UTC), AN_ANSWER, has_limit=False)
+    assert str(suspended) == "it goes on with an answer"
