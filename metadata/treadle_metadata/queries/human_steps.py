@@ -45,7 +45,7 @@ _INDEXED: Final = ("created_at",)
 """What may be asked for over many runs."""
 
 # An attempt that was lost with its last try leaves its question behind.
-_OPEN: Final[LiteralString] = (
+OPEN: Final[LiteralString] = (
     "step.answered_at IS NULL AND instance.state NOT IN ('success', 'failed', 'skipped', 'upstream_failed', 'removed')"
 )
 
@@ -101,7 +101,7 @@ def list_steps(connection: Connection, wanted: StepFilter, page: PageRequest) ->
 
 def _narrow(conditions: Conditions, wanted: StepFilter) -> None:
     if wanted.answered is not None:
-        conditions.add("step.answered_at IS NOT NULL" if wanted.answered else _OPEN)
+        conditions.add("step.answered_at IS NOT NULL" if wanted.answered else OPEN)
     conditions.pattern("run.dag_id", "dag_id_pattern", wanted.dag_id_pattern)
     conditions.equals("instance.task_id", "task_id", wanted.task_id)
     conditions.pattern("instance.task_id", "task_id_pattern", wanted.task_id_pattern)

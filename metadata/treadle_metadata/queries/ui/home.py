@@ -8,6 +8,7 @@ from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
+from treadle_metadata.queries.ui.human_steps import COUNT_OPEN
 from treadle_metadata.statements import rows
 
 _LONG_GONE: Final = timedelta(hours=1)
@@ -20,12 +21,12 @@ _DAEMONS: Final[LiteralString] = """
 """
 
 # Runs under way by their partial index, ended ones by the index of ended runs: what it reads are those of a day.
-_FIGURES: Final[LiteralString] = """
+_FIGURES: Final[LiteralString] = f"""
     WITH under_way AS (SELECT dag_id, state FROM dag_run WHERE state IN ('queued', 'running'))
     SELECT (SELECT count(*) FROM under_way WHERE state = 'queued') AS queued,
            (SELECT count(*) FROM under_way WHERE state = 'running') AS running,
            ended.failed, ended.success, dags.*,
-           (SELECT count(*) FROM human_step WHERE answered_at IS NULL AND withdrawn_at IS NULL) AS human_steps,
+           ({COUNT_OPEN}) AS human_steps,
            (SELECT min(next_run_at) FROM dag
             WHERE NOT is_paused AND is_active AND NOT at_run_limit AND next_run_at <= %(now)s) AS late_since
     FROM (SELECT count(*) FILTER (WHERE state = 'failed') AS failed,

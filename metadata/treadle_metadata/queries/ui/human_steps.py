@@ -8,6 +8,7 @@ from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
+from treadle_metadata.queries.human_steps import OPEN
 from treadle_metadata.statements import rows, tuples
 
 _SELECT: Final[LiteralString] = """
@@ -20,8 +21,14 @@ _SELECT: Final[LiteralString] = """
 
 _OPEN: Final[LiteralString] = f"""
     {_SELECT}
-    WHERE step.answered_at IS NULL AND step.withdrawn_at IS NULL
+    WHERE step.withdrawn_at IS NULL AND {OPEN}
     ORDER BY step.asked_at, step.task_instance_id LIMIT %(limit)s
+"""
+
+COUNT_OPEN: Final[LiteralString] = f"""
+    SELECT count(*) FROM human_step AS step
+    JOIN task_instance AS instance ON instance.id = step.task_instance_id AND instance.month = step.month
+    WHERE step.withdrawn_at IS NULL AND {OPEN}
 """
 
 # Answers are few, and only the partitions of these months are read.
@@ -44,5 +51,4 @@ def answered_steps(connection: Connection, *, since: date, limit: int) -> Sequen
 
 def count_open(connection: Connection) -> int:
     """Return how many questions wait for an answer."""
-    sql = "SELECT count(*) FROM human_step WHERE answered_at IS NULL AND withdrawn_at IS NULL"
-    return int(tuples(connection, sql)[0][0])
+    return int(tuples(connection, COUNT_OPEN)[0][0])
