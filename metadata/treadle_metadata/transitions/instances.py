@@ -114,6 +114,7 @@ _QUEUE: Final = """
 
 # Rows are locked in the order of their ids and read as they are then, not as an older snapshot had them. A queued
 # attempt never started: its try is not counted and its start will be refused.
+# What had ended keeps its end: a person's mark says what it came to, not how long it took.
 _MARK: Final = """
     WITH was AS (
         SELECT id, state, attempt_id FROM task_instance
@@ -121,7 +122,8 @@ _MARK: Final = """
         ORDER BY id FOR NO KEY UPDATE
     )
     UPDATE task_instance AS instance
-    SET state = %(state)s, ended_at = %(now)s, lease_until = NULL, waiting_for = NULL,
+    SET state = %(state)s, lease_until = NULL, waiting_for = NULL,
+        ended_at = CASE WHEN was.state = ANY(%(finished)s) THEN coalesce(instance.ended_at, %(now)s) ELSE %(now)s END,
         try_number = instance.try_number - (was.state = 'queued')::int,
         attempt_id = CASE WHEN was.state <> 'queued' THEN was.attempt_id END
     FROM was WHERE instance.month = %(month)s AND instance.id = was.id
@@ -298,7 +300,14 @@ def mark(connection: Connection, ids: Sequence[int], state: TaskState, *, month:
     moved = tuples(
         connection,
         _MARK,
-        {"ids": list(ids), "state": state.value, "lawful": list(may_follow(state)), "month": month, "now": now},
+        {
+            "ids": list(ids),
+            "state": state.value,
+            "lawful": list(may_follow(state)),
+            "finished": sorted(FINISHED),
+            "month": month,
+            "now": now,
+        },
     )
     _withdraw(connection, moved, month)
     _close_marked(connection, moved, month=month, now=now)

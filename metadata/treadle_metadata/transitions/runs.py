@@ -65,8 +65,9 @@ _START: Final = """
 _FINISH: Final = """
     WITH ended AS (
         UPDATE dag_run
-        SET state = %(state)s, started_at = coalesce(started_at, %(now)s), ended_at = %(now)s, ending = NULL,
-            ending_reason = NULL
+        SET state = %(state)s, started_at = coalesce(started_at, %(now)s), ending = NULL, ending_reason = NULL,
+            -- A run that had ended, and is given another outcome, took no longer for it.
+            ended_at = CASE WHEN state IN ('success', 'failed') THEN coalesce(ended_at, %(now)s) ELSE %(now)s END
         WHERE id = ANY(%(ids)s) AND state = ANY(%(lawful)s)
         RETURNING id, dag_id, backfill_id, month, version_id, started_at, clear_number
     ), told AS (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from treadle_metadata.connection import Database
 from treadle_metadata.errors import InvalidRequestError
 from treadle_metadata.selecting import Selection
 from treadle_metadata.settings import Settings
+from treadle_metadata.statements import tuples
 
 CHAIN = (TaskDocument("a"), TaskDocument("b", upstream=("a",)), TaskDocument("c", upstream=("b",)))
 
@@ -127,3 +128,25 @@ def test_the_preview_of_a_run_that_is_marked_names_what_it_ends(scheduler: TestS
         shown = marking.run_changes(connection, "d", "r", "failed")
         marking.mark_run(connection, "d", "r", "failed", now=scheduler.clock.now())
     assert {one["task_id"]: one["new_state"] for one in shown} == scheduler.task_states("r")
+
+
+def test_what_had_ended_keeps_its_end_when_it_is_marked_and_so_does_its_run(scheduler: TestScheduler) -> None:
+    scheduler.trigger("d", run_id="r")
+    scheduler.beats()
+    before = _ends(scheduler)
+    scheduler.clock.advance(timedelta(minutes=5))
+    with scheduler.database.begin() as connection:
+        marking.mark_run(connection, "d", "r", "success", now=scheduler.clock.now())
+    assert _ends(scheduler) == before
+    mark(scheduler, "failed", run_id="r", task_ids=("a",))
+    assert _ends(scheduler)["a"] == before["a"]
+
+
+def _ends(scheduler: TestScheduler) -> dict[str, Any]:
+    with scheduler.database.begin() as connection:
+        return dict(
+            tuples(
+                connection,
+                "SELECT task_id, ended_at FROM task_instance UNION ALL SELECT 'run', ended_at FROM dag_run",
+            )
+        )
