@@ -1,7 +1,7 @@
 """Requests made from the OpenAPI document, good and bad ones: no answer may be other than the document says.
 
-Schemathesis makes a few requests for operations of ``/api``, the same ones each time: some of each resource, as they are
-spread evenly over the document, and ``OPENAPI_OPERATIONS=all`` goes through all of them. The ids are of things that are
+Schemathesis makes a few requests for operations of ``/api``, the same ones each time: spread evenly over the document,
+so that each resource has its share. ``OPENAPI_OPERATIONS=all`` goes through all of them. The ids are of things that are
 there, so that answers are mostly not 404. What only streams until something ends is left out.
 """
 
