@@ -26,6 +26,7 @@ from treadle_worker.outcomes import (
     Exit,
     Place,
     error_of,
+    explained,
     handed_back,
     report_of_child,
     report_of_error,
@@ -153,8 +154,12 @@ class Host:
 
     def _terminate(self, attempt_id: str, reason: str) -> None:
         attempt = self._attempts.get(attempt_id)
-        if attempt is not None:
-            self._end(attempt, Cause.TERMINATED, reason, self.grace_seconds)
+        if attempt is None:
+            return
+        if attempt.accepted and attempt.cause is Cause.NOTHING:
+            # Before its process says what becomes of that.
+            attempt.log.write("warning", "treadle", f"the attempt is to be ended: {reason}")
+        self._end(attempt, Cause.TERMINATED, reason, self.grace_seconds)
 
     def _unrenewed(self, attempt_id: str) -> None:
         """The executor was not heard in time: another host may take the task over when the lease ends."""
@@ -174,7 +179,8 @@ class Host:
 
     def finished(self, runner: Runner, attempt: Attempt, message: Message) -> None:
         """The child reported the result of ``attempt``."""
-        self._report(attempt, report_of_child(attempt.workload, self._place(attempt, runner.pid, message), message))
+        report = report_of_child(attempt.workload, self._place(attempt, runner.pid, message), message)
+        self._report(attempt, explained(report, attempt.cause, attempt.reason))
         if not runner.last:
             self._pool.released(runner)
 

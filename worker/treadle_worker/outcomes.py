@@ -118,6 +118,15 @@ def report_of_error(workload: Workload, place: Place, error: AttemptError) -> Fi
     return _report(workload, place, "failed", error)
 
 
+def explained(report: FinishReport, cause: Cause, reason: str) -> FinishReport:
+    """Return the report of a child that was told to stop, with the reason, which only the host was told."""
+    error = report["error"]
+    if error is None or error["kind"] != "terminated" or cause is not Cause.TERMINATED or not reason:
+        return report
+    message = f"{error['message']}: {reason}"[:_LONGEST_MESSAGE]
+    return {**report, "error": {**error, "message": message}}
+
+
 def handed_back(report: FinishReport, reason: str) -> FinishReport:
     """Return a report as one of an attempt that was handed back, unless it had come to its end all the same."""
     if report["outcome"] in ("success", "skipped", "deferred"):

@@ -215,3 +215,25 @@ def test_a_long_line_comes_in_marked_pieces(rig: Rig) -> None:
     ]
     printed = [line for line in lines if line["text"].startswith("a")]
     assert [(len(line["text"]), line.get("continued", False)) for line in printed] == [(65536, False), (4464, True)]
+
+
+def test_a_task_that_ends_when_it_is_told_to_stop_says_why_it_was(rig: Rig) -> None:
+    rig.dag(
+        """
+        @task
+        def obedient():
+            pathlib.Path(HOME, "ready").touch()
+            time.sleep(600)
+        obedient()
+        """
+    )
+    workload = rig.queue("obedient")
+    wait_until((rig.home / "ready").exists)
+    for reason in ("its run was marked failed", "the attempt is no longer this host's"):
+        rig.executor.terminate(UUID(workload["attempt_id"]), reason)
+    error = rig.end_of(workload)["error"]
+    assert error is not None
+    assert error["kind"] == "terminated"
+    assert error["message"] == "the task was told to stop (SIGTERM): its run was marked failed"
+    said = [line["text"] for line in rig.log(workload) if line["source"] == "treadle"]
+    assert said == ["the attempt is to be ended: its run was marked failed"]
