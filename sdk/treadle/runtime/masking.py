@@ -20,12 +20,11 @@ MASK: Final = "***"
 MIN_LENGTH: Final = 4
 """Characters; shorter secrets are not masked, since they would blot out ordinary words and numbers."""
 
-_MIN_LINE: Final = 8
 _MIN_BASE64: Final = 8
 _ORDINARY: Final = frozenset({"true", "false", "none", "null", "default"})
 _SECRET_NAME: Final = re.compile(
-    r"pass(word|wd|phrase|code)|secret|token|api_?key|access_?key|private_?key|auth(orization|_key)"
-    r"|credential|key_?file|service_?account|webhook_?url",
+    r"pass(word|wd|phrase|code)|(^|[^a-z])pass$|secret|token|(api|access|private)[_-]?key|auth(orization|[_-]key)"
+    r"|credential|key[_-]?file|service[_-]?account|webhook[_-]?url",
     re.IGNORECASE,
 )
 
@@ -153,7 +152,9 @@ def _texts(secret: object) -> Iterator[str]:
 def _forms(text: str) -> Iterator[str]:
     parts = [text]
     if "\n" in text:
-        parts += [line.strip() for line in text.splitlines() if len(line.strip()) >= _MIN_LINE]
+        # A log is masked line by line; the punctuation of JSON makes no secret of an ordinary word.
+        lines = (line.strip() for line in text.splitlines())
+        parts += [line for line in lines if line.strip(",;: ").lower() not in _ORDINARY]
         parts.append(text.strip())
     for part in parts:
         if len(part) < MIN_LENGTH:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treadle.runtime.masking import looks_secret
 from treadle_metadata.audit import changed, masked
 from treadle_metadata.errors import InvalidRequestError, NotFoundError
 from treadle_metadata.rights.held import Rights, known, of_row
@@ -105,3 +106,16 @@ def test_what_did_not_change_is_not_told() -> None:
         "before": {"password": "***"},
         "after": {"password": "***"},
     }
+
+
+SECRET_NAMES = """
+    password passphrase passcode db_pass api-key ACCESS_KEY private-key auth_key key_file service_account webhook_url
+    client_secret token Authorization credentials extra
+"""
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES.split())
+def test_the_audit_log_hides_whatever_the_masker_of_logs_takes_for_a_secret(name: str) -> None:
+    """Case F16: two lists of names drift apart."""
+    assert masked({name: "canary"}) == {name: "***"}
+    assert looks_secret(name) or name == "extra"

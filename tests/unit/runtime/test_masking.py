@@ -65,6 +65,14 @@ def test_each_long_line_of_a_key_is_masked_alone() -> None:
     assert masker.mask("got kqhkiG9w0BAQEF here") == f"got {MASK} here"
 
 
+def test_a_secret_of_short_lines_is_masked_when_it_is_printed_line_by_line() -> None:
+    masker = Masker()
+    masker.add('p@ss"w\n0rd-9\ntrue,\n}')
+    assert masker.mask('p@ss"w') == MASK
+    assert masker.mask("got 0rd-9 }") == f"got {MASK} }}"
+    assert masker.mask("true, false") == "true, false"
+
+
 def test_a_secret_that_contains_another_is_replaced_whole() -> None:
     masker = Masker()
     masker.add(["abcd", "abcdefgh"])
@@ -94,7 +102,18 @@ def test_a_variable_is_masked_if_its_name_or_a_name_in_its_json_says_so() -> Non
 
 
 @pytest.mark.parametrize(
-    "name", ["password", "DB_PASSWD", "x_secret_y", "apiKey", "api-token", "private_key", "Authorization"]
+    "name",
+    [
+        "password",
+        "DB_PASSWD",
+        "x_secret_y",
+        "apiKey",
+        "api-token",
+        "private_key",
+        "Authorization",
+        "Api-Key",
+        "access-key",
+    ],
 )
 def test_names_of_secrets(name: str) -> None:
     assert masking.looks_secret(name)
