@@ -168,10 +168,10 @@ def _act(
         listed = list(batch)
         retries = [_retries(graphs[one["dag_run_id"]], one["task_id"]) for one in listed]
         cleared = instances.clear(connection, [one["id"] for one in listed], retries, states, month=month, now=now)
-        tell_workers(connection, cleared)
+        tell_workers(connection, cleared, "its task was cleared")
     for month, of_month in groupby(sorted(wanted.moves.removed, key=itemgetter("month")), key=itemgetter("month")):
         ended = of_versions.remove(connection, [one["id"] for one in of_month], month=month, now=now)
-        tell_workers(connection, ended)
+        tell_workers(connection, ended, "its task is not in the version that its run goes on with")
     if moved:
         _move(connection, wanted.moves, graphs, now)
     runs.requeue(connection, [run["id"] for run in wanted.runs if run["state"] in FINISHED_RUNS], now=now)

@@ -136,7 +136,7 @@ def delete_run(connection: Connection, dag_id: str, run_id: str, *, end_first: b
     # Locked: a scheduler may be about to go on with it after a clear, and another person to delete it.
     run = lock_run(connection, dag_id, run_id)
     if end_first and run["state"] not in FINISHED_RUNS:
-        end_runs(connection, [run["id"]], RunState.FAILED, month=run["month"], now=now)
+        end_runs(connection, [run["id"]], RunState.FAILED, month=run["month"], now=now, why="its run is deleted")
         run = lock_run(connection, dag_id, run_id)
     if run["state"] not in FINISHED_RUNS:
         raise ConflictError(f"run {shown(run_id)} of DAG {shown(dag_id)} is {run['state']}: {_advice(run)}")

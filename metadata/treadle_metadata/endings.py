@@ -21,7 +21,11 @@ from treadle_metadata.statements import execute, tuples
 from treadle_metadata.states import ACTIVE, FINISHED, RunState, TaskState
 from treadle_metadata.transitions import callbacks, instances, runs
 
-_TERMINATE: Final = "SELECT pg_notify(%(channel)s, attempt_id) FROM unnest(%(attempt_ids)s::text[]) AS attempt_id"
+_TERMINATE: Final = """
+    SELECT pg_notify(%(channel)s, attempt_id || ' ' || %(why)s) FROM unnest(%(attempt_ids)s::text[]) AS attempt_id
+"""
+_LONGEST_WHY: Final = 1000
+"""Characters; PostgreSQL refuses a notice of 8000 bytes."""
 
 
 def end_runs(
@@ -34,28 +38,31 @@ def end_runs(
     now: datetime,
     reason: str = "marked",
     told: str | None = None,
+    why: str | None = None,
 ) -> set[int]:
     """End runs of one month in ``state``: what is under way takes it too and is stopped, what has not is skipped.
 
     Returns the runs that go on to their teardowns. ``graphs`` are those of the runs' versions, if they are at hand.
     ``reason`` is what callbacks of the DAG are told. ``told`` is the error that callbacks of the tasks under way are
-    told of; without it they are not called, as with all that people mark.
+    told of; without it they are not called, as with all that people mark. ``why`` is what their attempts are told
+    then: by default that somebody marked the run.
     """
     if not dag_run_ids:
         return set()
     found = tuples(connection, "SELECT id, version_id FROM dag_run WHERE id = ANY(%(ids)s)", {"ids": list(dag_run_ids)})
     # Of a version that cannot be read, no teardown is known: its runs end at once.
+    why = why or told or f"its run was marked {state}"
     graphs = graphs or GraphCache().usable(connection, {row[1] for row in found})[0]
     of_run = {row[0]: graphs[row[1]] for row in found if row[1] in graphs}
     counts = state_counts(connection, [run for run, graph in of_run.items() if _teardowns(graph)], month=month)
     going_on = {run for run, states in counts.items() if must_tear_down(of_run[run], states, state)}
     over = [row[0] for row in found if row[0] not in going_on]
-    stop_tasks(connection, over, TaskState(state.value), month=month, now=now, told=told)
+    stop_tasks(connection, over, TaskState(state.value), month=month, now=now, told=told, why=why)
     spared: dict[tuple[str, ...], list[int]] = {}
     for run in sorted(going_on):
         spared.setdefault(_teardowns(of_run[run]), []).append(run)
     for sparing, ids in spared.items():
-        stop_tasks(connection, ids, TaskState(state.value), sparing=sparing, month=month, now=now, told=told)
+        stop_tasks(connection, ids, TaskState(state.value), sparing=sparing, month=month, now=now, told=told, why=why)
     runs.finish(connection, over, state, now=now, reason=reason)
     runs.wake_following(connection, over, now=now)
     runs.let_end(connection, sorted(going_on), state, reason, now=now)
@@ -92,21 +99,27 @@ def stop_tasks(
     month: date,
     now: datetime,
     told: str | None = None,
+    why: str | None = None,
 ) -> None:
     """End all that is not finished in these runs, but the tasks ``sparing``; what is under way takes ``state``.
 
-    ``told`` is the error that callbacks of the attempts under way are told of, if they are to be called.
+    ``told`` is the error that callbacks of the attempts under way are told of, if they are to be called; ``why`` is
+    what the attempts themselves are told, if it is not that.
     """
-    moved = instances.end(connection, dag_run_ids, state, sparing=sparing, month=month, now=now)
+    why = why or told or "its run ended"
+    moved = instances.end(connection, dag_run_ids, state, sparing=sparing, month=month, now=now, why=why)
     if told is not None:
         error = {"kind": "terminated", "type": "TaskTerminated", "message": told}
         ended = [row[2] for row in moved if row[3] in (TaskState.RUNNING, TaskState.RESTARTING)]
         callbacks.tell_of_attempts(connection, ended, month=month, now=now, error=error)
-    tell_workers(connection, moved)
+    tell_workers(connection, moved, why)
 
 
-def tell_workers(connection: Connection, moved: Iterable[Sequence[Any]]) -> None:
-    """Have the attempts that were under way ended; ``moved`` is what a move of ``transitions.instances`` returned."""
+def tell_workers(connection: Connection, moved: Iterable[Sequence[Any]], why: str) -> None:
+    """Have the attempts that were under way ended, and told ``why``.
+
+    ``moved`` is what a move of ``transitions.instances`` returned.
+    """
     under_way = [str(attempt_id) for _, _, attempt_id, before in moved if before in ACTIVE]
     if under_way:
-        execute(connection, _TERMINATE, {"channel": TERMINATE, "attempt_ids": under_way})
+        execute(connection, _TERMINATE, {"channel": TERMINATE, "attempt_ids": under_way, "why": why[:_LONGEST_WHY]})

@@ -125,8 +125,9 @@ def mark_selected(connection: Connection, selection: Selection, state: str, *, n
     locked = locked_runs(connection, [run["id"] for run in wanted.runs])
     wanted = _plan(connection, selection, wanted.state, locked)
     for month, batch in groupby(sorted(wanted.marked, key=itemgetter("month")), key=itemgetter("month")):
-        moved = instances.mark(connection, [one["id"] for one in batch], wanted.state, month=month, now=now)
-        tell_workers(connection, moved)
+        why, ids = f"its task was marked {wanted.state}", [one["id"] for one in batch]
+        moved = instances.mark(connection, ids, wanted.state, month=month, now=now, why=why)
+        tell_workers(connection, moved, why)
     for tasks, run_ids in _alike(wanted.resumed):
         below = Selection(dag_id=selection.dag_id, run_ids=run_ids, task_ids=tasks, only_failed=True, with_scopes=False)
         clearing.clear(connection, below, latest=False, now=now)

@@ -72,6 +72,6 @@ def waits(connection: Connection, attempt_ids: Sequence[UUID]) -> set[UUID]:
     return {row[0] for row in tuples(connection, sql, {"ids": list(attempt_ids)})}
 
 
-def order_end(connection: Connection, attempt_id: UUID) -> None:
-    """Tell whichever worker runs the attempt to end it; its next heartbeat would end it in any case."""
-    notify(connection, WORK, str(attempt_id))
+def order_end(connection: Connection, attempt_id: UUID, why: str) -> None:
+    """Tell whichever worker runs the attempt to end it, and ``why``; its next heartbeat would end it in any case."""
+    notify(connection, WORK, f"{attempt_id} {why}")

@@ -141,6 +141,7 @@ class Listener(threading.Thread):
 
     def _terminate(self, payload: str) -> None:
         with suppress(ValueError):
-            attempt_id = UUID(payload)
+            name, _, why = payload.partition(" ")
+            attempt_id = UUID(name)
             for executor in self._executors.values():
-                executor.terminate(attempt_id, "it was cleared, marked or timed out")
+                executor.terminate(attempt_id, why or "it was cleared, marked or timed out")

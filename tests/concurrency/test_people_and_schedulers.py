@@ -119,7 +119,7 @@ def test_a_task_marked_while_it_is_queued_is_told_to_end(scheduler: TestSchedule
             picked = instances.Picked(row["id"], new_attempt_id(), 1, the_run(connection)["version_id"], "x", 0.0, "x")
             instances.queue(connection, [picked], month=row["month"], now=clock.now(), lease_until=clock.now())
         heard = [one.payload for one in listener.notifies(timeout=1, stop_after=1) if one.channel.endswith("terminate")]
-    assert heard == [str(picked.attempt_id)]
+    assert heard == [f"{picked.attempt_id} its task was marked success"]
     assert scheduler.task_states(run_id) == {"a": "success"}
     with scheduler.database.begin() as connection:
         assert rows(connection, "SELECT attempt_id FROM task_attempt") == []

@@ -98,12 +98,12 @@ class TransactionalExecutor(Executor):
         with self._lock:
             return list(self._troubles)
 
-    def terminate(self, attempt_id: UUID, reason: str) -> None:  # noqa: ARG002 - the worker's log has its own words
+    def terminate(self, attempt_id: UUID, reason: str) -> None:
         """Take an attempt out of the queue, or have its worker end it."""
 
         def act(connection: Connection) -> None:
             if not work.take_out(connection, [attempt_id]):
-                work.order_end(connection, attempt_id)
+                work.order_end(connection, attempt_id, reason)
 
         self.database.run(act)
 

@@ -129,7 +129,8 @@ class Worker:
                     self._look.set()
                     continue
                 with suppress(ValueError):
-                    self._engine.terminate(UUID(notice.payload), _ENDED)
+                    name, _, why = notice.payload.partition(" ")
+                    self._engine.terminate(UUID(name), why or _ENDED)
 
     def _over(self, attempt_ids: Iterable[str]) -> None:
         with self._lock:

@@ -71,7 +71,8 @@ _FORGET_XCOMS: Final = "DELETE FROM xcom WHERE month = %(month)s AND task_instan
 # A cleared instance (restarting) starts over whatever its old attempt reports. One that is handed back by a scheduler
 # that stops is the same try again, and so is one that a durable step suspended: they are not charged.
 # Finished attempts are never rewritten: the guard is that no outcome stands yet, or that a person ended the instance
-# while it ran and its worker, which was told, says now how that went. What a report lacks, the start has noted.
+# while it ran and its worker, which was told, says now how that went; why it was told, whoever ended it has noted.
+# What a report lacks, the start has noted.
 # The attempts are closed after the instances have moved, the order in which all lock them: nothing reads that part.
 # Their runs are woken as ``runs.wake_for`` does it: one row for each run, which names what has changed in it.
 _FINISH: Final = """
@@ -80,7 +81,10 @@ _FINISH: Final = """
         SET outcome = report.outcome, started_at = coalesce(report.started_at, attempt.started_at),
             ended_at = report.ended_at, hostname = coalesce(report.hostname, attempt.hostname), pid = report.pid,
             exit_code = report.exit_code, signal = report.signal, peak_rss_bytes = report.peak_rss,
-            cpu_seconds = report.cpu_seconds, error = report.error, rendered_fields = report.rendered,
+            cpu_seconds = report.cpu_seconds, rendered_fields = report.rendered,
+            error = CASE WHEN attempt.outcome = 'withdrawn' AND report.error ->> 'kind' = 'terminated'
+                         THEN report.error || jsonb_build_object('message', attempt.error -> 'message')
+                         ELSE report.error END,
             code_hash = coalesce(report.code_hash, attempt.code_hash), committed = NULL
         FROM unnest(%(attempt_ids)s::uuid[], %(outcomes)s::text[], %(started)s::timestamptz[], %(ended)s::timestamptz[],
                     %(hostnames)s::text[], %(pids)s::int[], %(exit_codes)s::int[], %(signals)s::int[],

@@ -187,13 +187,7 @@ _CLOSE_MARKED: Final = """
     WHERE month = %(month)s AND attempt_id = ANY(%(attempt_ids)s) AND outcome IS NULL
 """
 
-_MARKED: Final = json.dumps(
-    {
-        "kind": "terminated",
-        "type": "Withdrawn",
-        "message": "the task instance was given another state, or its run ended, while this attempt ran",
-    }
-)
+_GIVEN_ANOTHER_STATE: Final = "its task was given another state, or its run ended"
 
 MOST_RETRIES: Final = 2**30
 """More would not fit the columns, once counted on from the tries that an instance has had."""
@@ -292,8 +286,16 @@ def queue(
     return {row[0] for row in tuples(connection, _QUEUE, parameters)}
 
 
-def mark(connection: Connection, ids: Sequence[int], state: TaskState, *, month: date, now: datetime) -> Sequence[Any]:
-    """Set instances to a finished ``state`` as a person asked.
+def mark(
+    connection: Connection,
+    ids: Sequence[int],
+    state: TaskState,
+    *,
+    month: date,
+    now: datetime,
+    why: str = _GIVEN_ANOTHER_STATE,
+) -> Sequence[Any]:
+    """Set instances to a finished ``state`` as a person asked; ``why`` is kept with the attempts under way.
 
     Returns (id, run, attempt id, state before) of those that moved.
     """
@@ -310,7 +312,7 @@ def mark(connection: Connection, ids: Sequence[int], state: TaskState, *, month:
         },
     )
     _withdraw(connection, moved, month)
-    _close_marked(connection, moved, month=month, now=now)
+    _close_marked(connection, moved, why, month=month, now=now)
     deferred.take_away(connection, [row[0] for row in moved], state.value, month=month, now=now)
     suspended.withdraw_questions(connection, [row[0] for row in moved], month=month, now=now)
     return moved
@@ -324,6 +326,7 @@ def end(
     sparing: Sequence[str] = (),
     month: date,
     now: datetime,
+    why: str = _GIVEN_ANOTHER_STATE,
 ) -> Sequence[Any]:
     """End all that is not finished in runs: what is under way takes ``state``, what has not started is skipped.
 
@@ -345,7 +348,7 @@ def end(
         },
     )
     _withdraw(connection, moved, month)
-    _close_marked(connection, moved, month=month, now=now)
+    _close_marked(connection, moved, why, month=month, now=now)
     deferred.take_away(connection, [row[0] for row in moved], state.value, month=month, now=now)
     suspended.withdraw_questions(connection, [row[0] for row in moved], month=month, now=now)
     return moved
@@ -382,9 +385,10 @@ def _withdraw(connection: Connection, moved: Sequence[Any], month: date) -> None
         execute(connection, _WITHDRAW, {"attempt_ids": queued, "month": month})
 
 
-def _close_marked(connection: Connection, moved: Sequence[Any], *, month: date, now: datetime) -> None:
+def _close_marked(connection: Connection, moved: Sequence[Any], why: str, *, month: date, now: datetime) -> None:
     """Close the attempts of instances that were ended while they ran."""
     running = [row[2] for row in moved if row[3] in (TaskState.RUNNING, TaskState.RESTARTING)]
     if running:
-        parameters = {"attempt_ids": running, "error": _MARKED, "month": month, "now": now}
+        error = {"kind": "terminated", "type": "Withdrawn", "message": f"the attempt was ended while it ran: {why}"}
+        parameters = {"attempt_ids": running, "error": json.dumps(error), "month": month, "now": now}
         execute(connection, _CLOSE_MARKED, parameters)

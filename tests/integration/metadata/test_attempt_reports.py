@@ -19,6 +19,7 @@ from treadle_executors.executor import ExecutorEvent
 from treadle_metadata import execution
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
+from treadle_metadata.marking import mark_run
 from treadle_metadata.settings import Settings
 from treadle_scheduler.duties.collect_reports import collect_reports
 from treadle_worker.protocol import Workload
@@ -194,3 +195,21 @@ def test_an_attempt_whose_instance_is_marked_is_closed_at_once_and_completed_by_
     assert (told["outcome"], told["signal"], rig.instance()["state"]) == ("failed", 15, "success")
     rig.finish("success")
     assert rig.attempts()[0]["outcome"] == "failed"
+
+
+def test_an_attempt_that_was_ended_by_order_says_why_and_so_does_the_order(rig: Rig) -> None:
+    """The order bears the reason to the worker; where its report knows none, the server's word stands."""
+    rig.start()
+    with rig.database.listen() as listener:
+        with rig.database.begin() as connection:
+            mark_run(connection, "one", rig.run_id, "failed", now=rig.clock.now())
+        heard = [one.payload for one in listener.notifies(timeout=1) if one.channel.endswith("terminate")]
+    assert heard == [f"{rig.handed[-1]['attempt_id']} its run was marked failed"]
+    ended = "the attempt was ended while it ran: its run was marked failed"
+    assert rig.attempts()[0]["error"]["message"] == ended
+    rig.finish(
+        "failed", error={"kind": "terminated", "type": "PodStopped", "message": "told to stop", "traceback": "x"}
+    )
+    assert rig.attempts()[0]["error"] == {
+        "kind": "terminated", "type": "PodStopped", "message": ended, "traceback": "x"
+    }  # fmt: skip
