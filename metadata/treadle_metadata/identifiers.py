@@ -18,6 +18,9 @@ from treadle_metadata.errors import InvalidRequestError, shown
 RUN_ID: Final = re.compile(r"[A-Za-z0-9_.~:+-]{1,250}")
 """What a run id may be: it is part of a log path and of URLs (cases F2, F3)."""
 
+_SPECIAL: Final = frozenset({".", "~"})
+"""Texts of the right characters that mean something else: a folder in a path, and all runs in a URL."""
+
 RESERVED_PREFIXES: Final = ("scheduled__", "backfill__", "asset_triggered__")
 
 
@@ -38,12 +41,12 @@ def checked_run_id(run_id: str) -> str:
 
     Raises:
         InvalidRequestError: it has other characters than letters, digits and ``_.~:+-``, is longer than 250, holds
-            ``..``, or begins like the ids that the scheduler makes.
+            ``..``, is ``.`` or ``~``, or begins like the ids that the scheduler makes.
     """
-    if not RUN_ID.fullmatch(run_id) or ".." in run_id:
+    if not RUN_ID.fullmatch(run_id) or ".." in run_id or run_id in _SPECIAL:
         raise InvalidRequestError(
             f"run id {shown(run_id)} cannot be used: expected 1 to 250 of the characters A-Z a-z 0-9 _ . ~ : + - "
-            "and no '..'"
+            "and no '..', and more than '.' or '~'"
         )
     for prefix in RESERVED_PREFIXES:
         if run_id.startswith(prefix):

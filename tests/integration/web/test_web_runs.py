@@ -63,6 +63,8 @@ def test_a_run_wakes_the_schedulers(admin: Client, weather: str, database: Datab
         ({"dag_run_id": "$(touch /tmp/pwn)"}, 422),
         ({"dag_run_id": "{{ 7*7 }}"}, 422),
         ({"dag_run_id": "../../x"}, 422),
+        ({"dag_run_id": "."}, 422),
+        ({"dag_run_id": "~"}, 422),
         ({"dag_run_id": "a/b"}, 422),
         ({"dag_run_id": "x" * 10_000}, 422),
         ({"dag_run_id": "\N{GRINNING FACE}"}, 422),
