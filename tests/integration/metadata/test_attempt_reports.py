@@ -20,6 +20,7 @@ from treadle_metadata import execution
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.marking import mark_run
+from treadle_metadata.queries.why import why_is_task_not_running
 from treadle_metadata.settings import Settings
 from treadle_scheduler.duties.collect_reports import collect_reports
 from treadle_worker.protocol import Workload
@@ -28,12 +29,19 @@ from treadle_worker.protocol import Workload
 class Rig:
     """A scheduler whose one task is handed over and then reported on by hand."""
 
-    def __init__(self, database: Database, settings: Settings, clock: ManualClock, **task: Any) -> None:
+    def __init__(
+        self,
+        database: Database,
+        settings: Settings,
+        clock: ManualClock,
+        document: Mapping[str, Any] | None = None,
+        **task: Any,
+    ) -> None:
         self.scheduler = TestScheduler(database, replace(settings, lease_seconds=30), clock)
         self.database, self.clock = database, clock
         self.scheduler.executor.queue = self._take  # type: ignore[method-assign]
         self.handed: list[Workload] = []
-        self.scheduler.install(a_dag("one", TaskDocument("task", **task)))
+        self.scheduler.install(a_dag("one", TaskDocument("task", **task), **(document or {})))
         self.run_id = self.scheduler.trigger("one")
         self.scheduler.beats()
 
@@ -213,3 +221,23 @@ def test_an_attempt_that_was_ended_by_order_says_why_and_so_does_the_order(rig: 
     assert rig.attempts()[0]["error"] == {
         "kind": "terminated", "type": "PodStopped", "message": ended, "traceback": "x"
     }  # fmt: skip
+
+
+def test_a_task_that_the_time_limit_of_its_run_ended_says_so(
+    database: Database, settings: Settings, clock: ManualClock
+) -> None:
+    """Before its worker has reported, and after."""
+    rig = Rig(database, settings, clock, document={"dagrun_timeout_seconds": 60.0})
+    rig.start()
+    clock.advance(timedelta(seconds=29))
+    for seconds in (0, 32):
+        clock.advance(timedelta(seconds=seconds))
+        with database.begin() as connection:
+            connection.exec_driver_sql("UPDATE task_instance SET lease_until = lease_until + interval '1 hour'")
+        rig.scheduler.beats()
+    why = "the attempt was ended while it ran: its run took longer than its dagrun_timeout"
+    assert rig.attempts()[0]["error"]["message"] == why
+    rig.finish("failed", error={"kind": "terminated", "type": "TaskTerminated", "message": "told to stop (SIGTERM)"})
+    with database.begin() as connection:
+        found = why_is_task_not_running(connection, "one", rig.run_id, "task", now=clock.now(), settings=settings)
+    assert why in found.sentence
