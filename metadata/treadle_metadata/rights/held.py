@@ -47,7 +47,8 @@ class Rights:
 
     def on_dag(self, needed: Permission, dag_id: str, team: str | None) -> bool:
         """Tell whether ``needed`` is held for one DAG, which belongs to ``team``."""
-        return self.everywhere_may(needed) or team in self.teams(needed) or dag_id in self.dags(needed)
+        by_team = needed in OF_DAGS and team in self.teams(needed)
+        return self.everywhere_may(needed) or by_team or dag_id in self.dags(needed)
 
     def for_team(self, needed: Permission) -> frozenset[str]:
         """Return whose pools, variables or connections ``needed`` reaches, when it is not held everywhere.
