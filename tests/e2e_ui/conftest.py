@@ -30,8 +30,9 @@ with DAG("greetings", description="Greets people", tags=["demo"], params={
 }):
     @task
     def greet(params):
-        assert params["name"] == "Ada" and params["times"] == 3 and params["tone"] == "cold", params
-        assert params["shout"] and params["people"] == ["ann", "ben"], params
+        # Ada is who the form's test fills in; whoever triggers it otherwise takes the defaults.
+        given = {"times": 3, "tone": "cold", "shout": True, "people": ["ann", "ben"]}
+        assert params["name"] != "Ada" or params.items() >= given.items(), params
 
     @task
     def part():

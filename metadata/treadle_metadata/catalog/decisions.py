@@ -93,11 +93,8 @@ def decide(
     ordered = sorted(files, key=lambda one: one.file)
     errors = {one.file: list(one.errors) for one in ordered}
     accepted: list[Accepted] = []
-    for dag, file, rival in _owned(ordered, stored):
-        if rival:
-            error: FileError | None = _duplicate(dag, file, rival)
-        else:
-            error = _foreign_id(dag, file, stored, owners) or _unknown_pool(dag, file, pools, owners)
+    for dag, file, taken in _owned(ordered, stored, owners):
+        error = taken or _unknown_pool(dag, file, pools, owners)
         if error is not None:
             errors[file.file].append(error)
             continue
@@ -124,22 +121,30 @@ def _verdict(dag: ParsedDag, file: ParsedFile, known: Stored | None) -> Verdict:
 
 
 def _owned(
-    files: Sequence[ParsedFile], stored: Mapping[str, Stored]
-) -> Iterator[tuple[ParsedDag, ParsedFile, str | None]]:
-    """Yield each DAG with its file and, if the id belongs to another file, that file."""
+    files: Sequence[ParsedFile], stored: Mapping[str, Stored], owners: Owners
+) -> Iterator[tuple[ParsedDag, ParsedFile, FileError | None]]:
+    """Yield each DAG with its file and, if the id belongs to another file or team, the error that says so.
+
+    Of several files the first that may define an id has it: one that may not keeps it from none that may.
+    """
     defining: dict[str, list[str]] = {}
     for file in files:
         for dag in file.dags:
-            defining.setdefault(dag.dag_id, []).append(file.file)
+            if _foreign_id(dag, file, stored, owners) is None:
+                defining.setdefault(dag.dag_id, []).append(file.file)
     let_go = {file.file for file in files if not file.failed}
     for file in files:
         for dag in file.dags:
-            candidates = defining[dag.dag_id]
+            candidates = defining.get(dag.dag_id, [])
             known = stored.get(dag.dag_id)
-            owner = candidates[0]
             if known is not None and known.is_active and (known.file in candidates or known.file not in let_go):
                 owner = known.file
-            yield dag, file, None if owner == file.file else owner
+            elif (error := _foreign_id(dag, file, stored, owners)) is not None:
+                yield dag, file, error
+                continue
+            else:
+                owner = candidates[0]
+            yield dag, file, None if owner == file.file else _duplicate(dag, file, owner)
 
 
 def _duplicate(dag: ParsedDag, file: ParsedFile, owner: str) -> FileError:
