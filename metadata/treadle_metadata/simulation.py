@@ -17,13 +17,14 @@ from treadle_metadata.statements import execute, tuples
 _TABLES_THAT_TELL: Final = "SELECT DISTINCT tgrelid::regclass::text FROM pg_trigger WHERE NOT tgisinternal"
 
 
-def fill(connection: Connection, definitions: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """Store definitions (rows by table, ``queries.simulation.definitions``) in an empty database.
-
-    Its triggers, which tell pages of what changed, are turned off: nobody looks at it.
-    """
+def tell_nobody(connection: Connection) -> None:
+    """Turn the triggers off that tell pages of what changed, for as long as this database is there."""
     for (table,) in tuples(connection, _TABLES_THAT_TELL):
         connection.exec_driver_sql(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+
+
+def fill(connection: Connection, definitions: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Store definitions (rows by table, ``queries.simulation.definitions``) in an empty database."""
     execute(connection, "DELETE FROM slot_pool")
     for table in COPIED:
         wanted = [dict(row) for row in definitions.get(table.name, ())]

@@ -17,6 +17,7 @@ from treadle_metadata.connection import Database
 from treadle_metadata.queries import simulation as queries
 from treadle_metadata.queries.dags import no_such_dag
 from treadle_metadata.settings import Settings
+from treadle_metadata.simulation import tell_nobody
 from treadle_metadata.statements import execute
 from treadle_scheduler.simulation.definitions import Definitions
 from treadle_scheduler.simulation.driver import Plan, Progress, Simulation
@@ -97,6 +98,8 @@ def simulate_prepared(
     with scratch_database(settings, begin=prepared.plan.begin, now=now) as url:
         session = Session(url)
         try:
+            # Nobody looks at what changes there.
+            session.run(tell_nobody)
             result = Simulation(session, settings, prepared.definitions, prepared.plan).run(progress)
         finally:
             session.close()
