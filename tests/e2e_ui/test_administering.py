@@ -45,6 +45,7 @@ def test_an_api_token_is_shown_once_and_opens_the_api(opened: Opened, installed:
 
     shown.get_by_role("button", name="Close").click()
     expect(page.get_by_role("row", name="dashboard")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)
     assert token not in page.content()
 
 
