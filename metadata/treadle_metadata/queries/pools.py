@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
@@ -73,11 +73,21 @@ def _add_use(connection: Connection, pools: Sequence[dict[str, Any]]) -> None:
         found = tuples(connection, _USE)
     use: dict[tuple[str, str], int] = {(pool, state): int(slots) for pool, state, slots in found}
     for pool in pools:
-        taken = {state: use.get((pool["name"], state), 0) for state in ("queued", "scheduled", "deferred")}
-        taken["running"] = use.get((pool["name"], "running"), 0) + use.get((pool["name"], "restarting"), 0)
-        occupied = taken["running"] + taken["queued"] + (taken["deferred"] if pool["include_deferred"] else 0)
-        limit = pool["slots"]
-        pool.update(taken | {"occupied": occupied, "open": None if limit == -1 else limit - occupied})
+        pool.update(taken(pool, use))
         waiting = sensors.get(pool["name"])
         pool["sensors"] = 0 if waiting is None else waiting.slots
-        pool["warning"] = stuck_pool(pool["name"], None if limit == -1 else limit, occupied, waiting)
+        limit = None if pool["slots"] == -1 else pool["slots"]
+        pool["warning"] = stuck_pool(pool["name"], limit, pool["occupied"], waiting)
+
+
+def taken(pool: Mapping[str, Any], slots: Mapping[tuple[str, str], int]) -> dict[str, int | None]:
+    """Return what is taken of a pool (a row of ``slot_pool``), of the slots by pool name and state of its instances.
+
+    ``running``, ``queued``, ``scheduled`` and ``deferred`` slots, what is ``occupied``, and what is ``open`` (None
+    without a limit).
+    """
+    name, limit = pool["name"], pool["slots"]
+    by_state = {state: slots.get((name, state), 0) for state in ("queued", "scheduled", "deferred")}
+    by_state["running"] = slots.get((name, "running"), 0) + slots.get((name, "restarting"), 0)
+    occupied = by_state["running"] + by_state["queued"] + (by_state["deferred"] if pool["include_deferred"] else 0)
+    return {**by_state, "occupied": occupied, "open": None if limit == -1 else limit - occupied}

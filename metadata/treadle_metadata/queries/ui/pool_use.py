@@ -7,6 +7,7 @@ from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
+from treadle_metadata.queries.pools import taken
 from treadle_metadata.rights.scoped_views import everywhere
 from treadle_metadata.statements import rows, tuples
 
@@ -31,8 +32,8 @@ def unfinished_months(connection: Connection) -> list[date]:
 def pool_use(connection: Connection, *, limit: int) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Return pools by name, each with the slots that are taken, and how many instances of them are in which state.
 
-    Each has ``running``, ``queued``, ``scheduled`` and ``deferred`` slots, what is ``occupied``, and what is ``open``
-    (None without a limit). A pool is as full as it is, whatever of its users the one who asks may see.
+    Each has what ``queries.pools.taken`` says. A pool is as full as it is, whatever of its users the one who asks may
+    see.
     """
     pools = [dict(row) for row in rows(connection, _POOLS, {"limit": limit})]
     with everywhere(connection):
@@ -45,13 +46,4 @@ def pool_use(connection: Connection, *, limit: int) -> tuple[list[dict[str, Any]
         slots[pool, state] = int(held)
         if pool in names:
             counts[state] = counts.get(state, 0) + number
-    return [pool | _taken(pool, slots) for pool in pools], counts
-
-
-def _taken(pool: dict[str, Any], slots: dict[tuple[str, str], int]) -> dict[str, int | None]:
-    name = pool["name"]
-    taken = {state: slots.get((name, state), 0) for state in ("queued", "scheduled", "deferred")}
-    taken["running"] = slots.get((name, "running"), 0) + slots.get((name, "restarting"), 0)
-    occupied = taken["running"] + taken["queued"] + (taken["deferred"] if pool["include_deferred"] else 0)
-    limit = pool["slots"]
-    return {**taken, "occupied": occupied, "open": None if limit == -1 else limit - occupied}
+    return [pool | taken(pool, slots) for pool in pools], counts
