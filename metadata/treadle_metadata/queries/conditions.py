@@ -109,6 +109,11 @@ class Conditions:
         return "WHERE " + " AND ".join(self.parts) if self.parts else ""
 
 
+def containing(text: str) -> str:
+    """Return the pattern of LIKE for what contains ``text`` as it stands: none of its characters has a meaning."""
+    return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+
+
 def _is_object(text: str) -> bool:
     try:
         return isinstance(json.loads(text), dict)

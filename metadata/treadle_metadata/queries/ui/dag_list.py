@@ -9,7 +9,7 @@ from typing import Any, Final, LiteralString
 from sqlalchemy import Connection
 
 from treadle_metadata.errors import NotFoundError
-from treadle_metadata.queries.conditions import Conditions
+from treadle_metadata.queries.conditions import Conditions, containing
 from treadle_metadata.queries.dags import no_such_dag
 from treadle_metadata.queries.paging import NOT_YET, Page, PageRequest, SortKey, fetch_page
 from treadle_metadata.statements import rows, tuples
@@ -116,10 +116,9 @@ def _conditions(wanted: DagSearch) -> Conditions:
     conditions.equals("dag.is_paused", "paused", wanted.paused)
     conditions.equals("dag.has_import_errors", "broken", wanted.broken)
     if wanted.text:
-        pattern = "%" + wanted.text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
         conditions.add(
             "(dag.dag_id ILIKE %(text)s OR dag.display_name ILIKE %(text)s OR dag.description ILIKE %(text)s)",
-            text=pattern,
+            text=containing(wanted.text),
         )
     if wanted.tags:
         conditions.add("dag.tags @> %(tags)s::text[]", tags=list(wanted.tags))

@@ -10,7 +10,7 @@ from typing import Any, Final, LiteralString
 from sqlalchemy import Connection
 
 from treadle_metadata.errors import NotFoundError
-from treadle_metadata.queries.conditions import Conditions
+from treadle_metadata.queries.conditions import Conditions, containing
 from treadle_metadata.queries.dags import check_dag
 from treadle_metadata.queries.paging import NOT_YET, Page, PageRequest, SortKey, fetch_page
 from treadle_metadata.statements import rows
@@ -66,8 +66,7 @@ def list_runs(connection: Connection, wanted: RunSearch, page: PageRequest) -> P
     conditions.any_of("run.run_type", "run_types", wanted.run_types)
     conditions.equals("run.triggering_user", "user", wanted.user)
     if wanted.text:
-        pattern = "%" + wanted.text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        conditions.add("(run.dag_id ILIKE %(text)s OR run.run_id ILIKE %(text)s)", text=pattern)
+        conditions.add("(run.dag_id ILIKE %(text)s OR run.run_id ILIKE %(text)s)", text=containing(wanted.text))
     if wanted.since is not None:
         conditions.add("run.run_after >= %(since)s", since=wanted.since)
     if wanted.until is not None:
