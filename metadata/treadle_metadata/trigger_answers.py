@@ -43,10 +43,10 @@ def answer(
 ) -> Any:
     """Answer one question of a trigger, which finds its DAG's team's connections and variables before everybody's.
 
-    ``asker``: the trigger (0: none in particular) and the triggerer that asks for it.
+    ``asker``: the trigger (0: none in particular, which finds what is everybody's) and the triggerer that asks for it.
 
     Raises:
-        InvalidRequestError: the question is unknown, or lacks something, or another triggerer runs the trigger.
+        InvalidRequestError: the question is unknown, or lacks something, or that triggerer does not run the trigger.
     """
     team = _team(connection, asker)
     try:
@@ -68,11 +68,15 @@ def answer(
 
 def _team(connection: Connection, asker: tuple[int, UUID] | None) -> str:
     trigger, triggerer = asker or (0, None)
-    found = tuples(connection, _TEAM, {"id": trigger}) if trigger else ()
-    if not found:
+    if not trigger:
         return ""
+    found = tuples(connection, _TEAM, {"id": trigger})
+    # One that is gone has no team any more: what bears the same name and is everybody's is not what it asks for.
+    if not found:
+        raise InvalidRequestError(f"trigger {trigger} is over, or its DAG is gone: it can ask for nothing any more")
     team, owner = found[0]
-    if owner not in (None, triggerer):
+    if owner != triggerer:
         # Users' code says for which trigger it asks: what another triggerer's may know is none of its business.
-        raise InvalidRequestError(f"trigger {trigger} is run by another triggerer, through which alone it may ask")
+        runs = "no triggerer" if owner is None else "another triggerer"
+        raise InvalidRequestError(f"trigger {trigger} is run by {runs}, so this triggerer cannot ask for it")
     return str(team)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
-from tests.support.deferring import deferral
+from tests.support.deferring import CRYPTO, deferral
 from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.triggering import Site, site, told
 from tests.support.waiting import wait_until
@@ -20,6 +20,7 @@ from treadle.document import TaskDocument
 from treadle_metadata import clearing, marking, processes, trigger_events
 from treadle_metadata.clock import SystemClock
 from treadle_metadata.connection import Database
+from treadle_metadata.resources import set_variable
 from treadle_metadata.selecting import Selection
 from treadle_metadata.settings import Settings
 from treadle_triggerer.server import Server, ServerRefused
@@ -188,6 +189,23 @@ def test_a_trigger_is_answered_only_through_the_triggerer_that_runs_it(here: Sit
     assert server.ask({**question, "process_id": mine["process_id"]}) is None
     with pytest.raises(ServerRefused, match="another triggerer"):
         server.ask({**question, "process_id": other["process_id"]})
+    here.change("UPDATE trigger SET owner = NULL")
+    with pytest.raises(ServerRefused, match="run by no triggerer"):
+        server.ask({**question, "process_id": mine["process_id"]})
+
+
+def test_a_trigger_that_is_gone_is_not_given_what_is_everybodys_in_place_of_its_teams(here: Site, notes: Path) -> None:
+    deferred(here, notes, "a")
+    server = Server(here.url, here.token)
+    mine = server.beat({"hostname": "h", "pid": 1, "capacity": 10})
+    (trigger,) = mine["triggers"]
+    with here.database.begin() as connection:
+        set_variable(connection, "k", "everybody's", crypto=CRYPTO)
+    question = {"id": trigger["id"], "op": "get_variable", "args": {"key": "k"}, "process_id": mine["process_id"]}
+    assert server.ask(question) == "everybody's"
+    here.change("DELETE FROM trigger")
+    with pytest.raises(ServerRefused, match="is over"):
+        server.ask(question)
 
 
 def test_a_triggerers_token_moves_no_other_daemons_lease(here: Site) -> None:
