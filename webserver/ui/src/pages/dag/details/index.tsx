@@ -4,6 +4,7 @@ import { answered, api, type Got } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { Moment } from "../../../components/clock";
 import { JsonView } from "../../../components/json_view";
+import { Markdown } from "../../../components/markdown";
 import { ErrorNote, Skeleton } from "../../../components/notes";
 import { Panel } from "../../../components/page";
 import { lengthOf } from "../../../components/times";
@@ -30,7 +31,7 @@ function Shown({ dag }: { dag: Details }) {
         <div className={toolbar.part}>
             {dag.doc_md !== null && (
                 <Panel title="About">
-                    <pre className={styles.doc}>{dag.doc_md}</pre>
+                    <Markdown text={dag.doc_md} />
                 </Panel>
             )}
             <Panel title="Schedule">
