@@ -34,7 +34,7 @@ _RUNS: Final = 4
 
 PAGES: Final = (
     ("home", "/", ""),
-    ("search", "/", "Search /"),
+    ("search", "/", "Search Ctrl K"),
     ("dags", "/dags", ""),
     ("trigger", "/dags", "Trigger greetings"),
     ("runs", "/runs", ""),

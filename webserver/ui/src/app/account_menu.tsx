@@ -1,5 +1,5 @@
-import { useSyncExternalStore } from "react";
-import { Link } from "react-router";
+import { type ReactNode, useEffect, useRef, useSyncExternalStore } from "react";
+import { Link, useLocation } from "react-router";
 import { logOut, type Me } from "../api/session";
 import { Button } from "../components/button";
 import { Select } from "../components/field";
@@ -13,19 +13,48 @@ function onWidth(listener: () => void): () => void {
     return () => WIDE.removeEventListener("change", listener);
 }
 
+interface MenuProps {
+    me: Me;
+    /** What else stands beside the choices. */
+    children: ReactNode;
+}
+
 /** Who is logged in, the way out, and the choices that hold for every page; folded away where there is little room. */
-export function AccountMenu({ me }: { me: Me }) {
+export function AccountMenu({ me, children }: MenuProps) {
     const isWide = useSyncExternalStore(onWidth, () => WIDE.matches);
-    if (isWide) return <Choices me={me} />;
+    const ref = useClosing();
+    if (isWide) return <Choices me={me}>{children}</Choices>;
     return (
-        <details className={styles.folded}>
+        <details ref={ref} className={styles.folded}>
             <summary>{me.username}</summary>
-            <Choices me={me} />
+            <Choices me={me}>{children}</Choices>
         </details>
     );
 }
 
-function Choices({ me }: { me: Me }) {
+/** Closes what is folded open: by Escape, by a click beside it, and with the page. */
+function useClosing() {
+    const ref = useRef<HTMLDetailsElement>(null);
+    const { pathname } = useLocation();
+    useEffect(() => {
+        const close = (event?: Event) => {
+            const isInside = event?.target instanceof Node && ref.current?.contains(event.target);
+            if (event instanceof KeyboardEvent ? event.key === "Escape" : !isInside)
+                ref.current?.removeAttribute("open");
+        };
+        // Looked at again whenever one goes to another page.
+        if (pathname !== "") close();
+        document.addEventListener("pointerdown", close);
+        document.addEventListener("keydown", close);
+        return () => {
+            document.removeEventListener("pointerdown", close);
+            document.removeEventListener("keydown", close);
+        };
+    }, [pathname]);
+    return ref;
+}
+
+function Choices({ me, children }: MenuProps) {
     const { clock, setClock, theme, setTheme } = usePreferences();
     return (
         <div className={styles.account}>
@@ -39,6 +68,7 @@ function Choices({ me }: { me: Me }) {
                 <option value="light">Light</option>
                 <option value="dark">Dark</option>
             </Select>
+            {children}
             <div className={styles.who}>
                 <Link to="/account" title="Password, API tokens, sessions">
                     {me.username} <small>{me.role}</small>

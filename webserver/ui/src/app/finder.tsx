@@ -7,29 +7,25 @@ import { Button } from "../components/button";
 import { Dialog } from "../components/dialog";
 import { dagPath, runPath } from "../components/links";
 import { StateSign } from "../components/state";
+import { SEARCH_ALL } from "../keyboard/page_shortcuts";
+import { useShortcuts } from "../keyboard/shortcuts";
 import styles from "./finder.module.css";
 
 const MOST = 8;
 
-/** Opens the search over all pages: by its button, by "/" or by Ctrl-K. */
+/** Opens the search over all pages: by its button, by Ctrl-K, or by "/" where the page has no search of its own. */
 export function Finder() {
     const [isOpen, setOpen] = useState(false);
     useEffect(() => {
-        const hear = (event: globalThis.KeyboardEvent) => {
-            const isWriting =
-                event.target instanceof Element && event.target.closest("input, textarea, select, dialog");
-            const isAsked = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k";
-            if (!isAsked && !(event.key === "/" && !isWriting)) return;
-            event.preventDefault();
-            setOpen(true);
-        };
-        document.addEventListener("keydown", hear);
-        return () => document.removeEventListener("keydown", hear);
+        const open = () => setOpen(true);
+        document.addEventListener(SEARCH_ALL, open);
+        return () => document.removeEventListener(SEARCH_ALL, open);
     }, []);
+    useShortcuts("Every page", [{ keys: "Ctrl+k", does: "Search all DAGs and runs", act: () => setOpen(true) }]);
     return (
         <>
-            <Button className={styles.open} onClick={() => setOpen(true)} title="Press / or Ctrl-K">
-                Search <kbd>/</kbd>
+            <Button className={styles.open} onClick={() => setOpen(true)} title="Press Ctrl-K">
+                Search <kbd>Ctrl K</kbd>
             </Button>
             {isOpen && <FinderDialog onClose={() => setOpen(false)} />}
         </>

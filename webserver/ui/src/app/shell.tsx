@@ -8,6 +8,7 @@ import { queries } from "../api/queries";
 import { MeContext } from "../api/rights";
 import { type Me, useSession } from "../api/session";
 import { ErrorNote, Skeleton } from "../components/notes";
+import { PageShortcuts } from "../keyboard/page_shortcuts";
 import { partsFor } from "../pages/admin/parts";
 import { AccountMenu } from "./account_menu";
 import { ConnectionNote } from "./connection_note";
@@ -16,13 +17,14 @@ import { Login } from "./login";
 import styles from "./shell.module.css";
 
 const PLACES = [
-    { to: "/", label: "Home" },
-    { to: "/dags", label: "DAGs" },
-    { to: "/runs", label: "Runs" },
-    { to: "/assets", label: "Assets" },
-    { to: "/timeline", label: "Timeline" },
-    { to: "/human-steps", label: "Human steps" },
+    { to: "/", label: "Home", key: "h" },
+    { to: "/dags", label: "DAGs", key: "d" },
+    { to: "/runs", label: "Runs", key: "r" },
+    { to: "/assets", label: "Assets", key: "a" },
+    { to: "/timeline", label: "Timeline", key: "t" },
+    { to: "/human-steps", label: "Human steps", key: "s" },
 ];
+const ADMIN = { to: "/admin", label: "Admin", key: "m" };
 
 /** What surrounds every page: who is logged in, the way to the other pages, and the live stream. */
 export function Shell() {
@@ -34,7 +36,7 @@ export function Shell() {
 
 function Frame({ me }: { me: Me }) {
     useEffect(() => followLive(queries), []);
-    const places = partsFor(me).length > 0 ? [...PLACES, { to: "/admin", label: "Admin" }] : PLACES;
+    const places = partsFor(me).length > 0 ? [...PLACES, ADMIN] : PLACES;
     return (
         <div className={styles.shell}>
             <a className={styles.skip} href="#page">
@@ -51,7 +53,9 @@ function Frame({ me }: { me: Me }) {
                         </NavLink>
                     ))}
                 </nav>
-                <AccountMenu me={me} />
+                <AccountMenu me={me}>
+                    <PageShortcuts places={places} />
+                </AccountMenu>
             </header>
             <main id="page" className={styles.page}>
                 <ConnectionNote />

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { onRowKeys } from "../keyboard/row_keys";
 import styles from "./table.module.css";
 
 export interface Column<Row> {
@@ -28,7 +29,7 @@ interface TableProps<Row> {
 export function Table<Row>({ label, columns, rows, keyOf, choosing }: TableProps<Row>) {
     return (
         <div className={styles.frame}>
-            <table className={styles.table} aria-label={label}>
+            <table className={styles.table} aria-label={label} onKeyDown={onRowKeys}>
                 <thead>
                     <tr>
                         {choosing !== undefined && (
