@@ -185,12 +185,14 @@ class Triggerer:
                     return
 
     def _trouble(self) -> str | None:
-        """Return what is wrong with the loop or a watcher just now."""
+        """Return what is wrong with the loop, a watcher or what is to be reported just now."""
         blocked = self._blocked
         if blocked is not None:
             return f"trigger {blocked['trigger']} ({blocked['classpath']}) blocks the loop at {blocked['where']}"[:2000]
         watchers = list(self._watchers.items())
-        return f"watcher {watchers[0][0]} fails: {watchers[0][1]}"[:2000] if watchers else None
+        if watchers:
+            return f"watcher {watchers[0][0]} fails: {watchers[0][1]}"[:2000]
+        return self._reporting.trouble()
 
     def _heard(self, child: Child, message: Message | None) -> None:
         """Take what the loop says; called in its listening thread."""
@@ -249,6 +251,7 @@ class Triggerer:
     def _leave(self) -> None:
         """Free what we ran, once all that it brought is told: nothing of it is cancelled."""
         self._reporting.flush(_END_SECONDS)
+        self._reporting.forget()
         process_id, self._process_id = self._process_id, None
         if process_id is not None:
             try:

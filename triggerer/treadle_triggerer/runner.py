@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
@@ -38,7 +39,8 @@ class Runner:
         self._background: set[asyncio.Task[None]] = set()
         self.lines = Lines(self._soon_from_anywhere)
         self._watchers: set[int] = set()
-        self._last = 0
+        # Numbers of no other loop: what is told of its events may come late.
+        self._last = time.monotonic_ns()
         self._unrecorded: dict[int, asyncio.Future[None]] = {}
         self._events: list[Event] = []
         self._given_back: list[int] = []

@@ -18,10 +18,16 @@ _HEADERS: Final = {"Content-Type": "application/json", VERSION_HEADER: str(VERSI
 _CONNECT_SECONDS: Final = 5.0
 _READ_SECONDS: Final = 30.0
 _CONNECTIONS: Final = 8
+_ITS_FAULT: Final = 500
+"""What a server answers that met something unexpected; one whose database is away answers 503, a proxy 502 to 504."""
 
 
 class ServerUnavailable(Exception):
     """The server cannot be reached, or fails just now; the same call may succeed later."""
+
+
+class ServerFailed(ServerUnavailable):
+    """The server failed at this very request; it may do so each time, while it serves all others."""
 
 
 class ServerRefused(Exception):
@@ -50,7 +56,7 @@ class Server:
         return answer
 
     def record(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Report what happened. Raises as :meth:`beat` does."""
+        """Report what happened. Raises as :meth:`beat` does, and ServerFailed if it may be the report's fault."""
         return self._send("events", body)
 
     def ask(self, body: Mapping[str, Any]) -> Any:
@@ -70,7 +76,8 @@ class Server:
             raise ServerUnavailable(f"{self._url}{path}: {error}") from error
         if reply.status >= 500 or reply.status == 429:
             self._pool.clear()  # a server that fails closes the connection, and the next request would find it dead
-            raise ServerUnavailable(f"{self._url}{path} answered {reply.status}")
+            kind = ServerFailed if reply.status == _ITS_FAULT else ServerUnavailable
+            raise kind(f"{self._url}{path} answered {reply.status}")
         try:
             said: dict[str, Any] = reply.json()
         except ValueError as error:
