@@ -15,7 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from treadle_metadata import audit, callbacks, commits, human_steps, steps, waits
+from treadle_metadata import audit, callbacks, commits, extra_links, human_steps, steps, waits
 from treadle_metadata.assets import answers, emitting
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.errors import InvalidRequestError
@@ -82,6 +82,7 @@ def record_finishes(connection: Connection, reports: Sequence[Report], *, now: d
         moved = human_steps.woken_early(connection, batch, moved, month=month, now=now)
         waits.forget_pokes(connection, batch, month=month)
         ids = {str(row[0]) for row in moved}
+        extra_links.keep(connection, batch, ids, month=month)
         # What an attempt pushed that was cleared or handed back meanwhile is not the result of its instance.
         kept = {str(row[0]) for row in moved if row[3] not in _GOES_ON}
         pushed = [

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from treadle.notifiers.base import BaseNotifier
     from treadle.notifiers.smtp import SmtpNotifier
     from treadle.notifiers.webhook import WebhookNotifier
+    from treadle.operator_links import BaseOperatorLink
     from treadle.operators.base import BaseOperator
     from treadle.operators.bash import BashOperator
     from treadle.operators.branch import BaseBranchOperator, BranchPythonOperator, ShortCircuitOperator
@@ -116,6 +117,7 @@ __all__ = [
     "BaseBranchOperator",
     "BaseNotifier",
     "BaseOperator",
+    "BaseOperatorLink",
     "BaseSensor",
     "BaseSensorOperator",
     "BashOperator",
@@ -243,6 +245,7 @@ _NAMES_BY_MODULE = {
         "TreadleError",
     ),
     "errors_of_waits": ("RescheduleTask", "SensorTimeout"),
+    "operator_links": ("BaseOperatorLink",),
     "operators.base": ("BaseOperator",),
     "operators.bash": ("BashOperator",),
     "operators.branch": ("BaseBranchOperator", "BranchPythonOperator", "ShortCircuitOperator"),

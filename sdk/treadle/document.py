@@ -195,6 +195,8 @@ class TaskDocument:
     start_trigger: Json = None
     """Of a task that is deferred before any worker starts it: what it waits for (``treadle_worker.protocol.Deferral``).
     """
+    extra_links: tuple[str, ...] = ()
+    """The names of the links that its attempts may have (``treadle.operator_links``), in the order of the operator."""
     line: int | None = field(default=None, compare=False)
     """Line of the task's definition in its file; not part of the digest."""
 
@@ -374,6 +376,6 @@ def _value(name: str, value: Json) -> Any:
 _SEQUENCES = frozenset(
     {
         *("weights", "watchers", "upstream", "tags", "owners", "expressions", "moments", "template_fields", "setups"),
-        "callbacks",
+        *("callbacks", "extra_links"),
     }
 )

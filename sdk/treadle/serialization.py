@@ -123,6 +123,7 @@ def task_document(task: BaseOperator, upstream: Iterable[str]) -> TaskDocument:
         callbacks=tuple(one for one in _ENDS if getattr(task, f"on_{one}_callback")),
         marks=task.marker() if hasattr(task, "marker") else None,
         start_trigger=_start_trigger(task, kind),
+        extra_links=_extra_links(task, kind),
         line=task.line or None,
         **_retry_fields(task),
         **_queue_fields(task),
@@ -136,6 +137,14 @@ def _start_trigger(task: BaseOperator, kind: type[BaseOperator]) -> Any:
     # Loaded on need: few tasks start from a trigger.
     deferring: Any = importlib.import_module("treadle.runtime.deferring")
     return deferring.start_of(task, kind, source.start_trigger_args)
+
+
+def _extra_links(task: BaseOperator, kind: type[BaseOperator]) -> tuple[str, ...]:
+    if task.operator_extra_links == ():
+        return ()
+    # Loaded on need: few operators have links.
+    linking: Any = importlib.import_module("treadle.operator_links")
+    return linking.named_links(kind, task)  # type: ignore[no-any-return]
 
 
 def _group_document(group: TaskGroup) -> GroupDocument:
@@ -208,7 +217,7 @@ def _is_empty(task: BaseOperator, kind: type[BaseOperator]) -> bool:
         and kind.post_execute is BaseOperator.post_execute
         and not (task.pre_execute_hook or task.post_execute_hook)
         and not (task.on_execute_callback or task.on_success_callback)
-        and not (task.inlets or task.outlets)
+        and not (task.inlets or task.outlets or task.operator_extra_links)
     )
 
 

@@ -108,6 +108,7 @@ TABLE: Final[dict[tuple[str, str], Permission]] = {
     ("GET", f"{_INSTANCE}/listMapped"): P.READ_DAGS,
     ("GET", f"{_INSTANCE}/tries"): P.READ_DAGS,
     ("GET", f"{_INSTANCE}/tries/{{task_try_number}}"): P.READ_DAGS,
+    ("GET", f"{_INSTANCE}/links"): P.READ_DAGS,
     ("GET", f"{_INSTANCE}/{{map_index}}"): P.READ_DAGS,
     ("PATCH", f"{_INSTANCE}/{{map_index}}"): P.EDIT_RUNS,
     ("GET", f"{_INSTANCE}/{{map_index}}/tries"): P.READ_DAGS,

@@ -14,6 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, TypeVar, cast, get_args
 
+from treadle.operator_links import lawful
 from treadle_worker.protocol import (
     AttemptError,
     Deferral,
@@ -86,6 +87,9 @@ def report_of_child(workload: Workload, place: Place, message: Mapping[str, Any]
     report["asset_events"] = [cast("EmittedAssetEvent", one) for one in _dicts(message.get("asset_events"))]
     report["rendered_fields"] = _only(message.get("rendered_fields"), dict)
     report["rendered_map_index"] = _only(message.get("rendered_map_index"), str)
+    links = lawful(message.get("links"))
+    if links:
+        report["links"] = links
     if outcome == "suspended":
         resume = _only(message.get("resume"), dict) or {}
         report["resume"] = {name: str(resume.get(name, "")) for name in ("at", "name", "inputs")}

@@ -200,6 +200,8 @@ class FinishReport(TypedDict):
     subject: NotRequired[Subject]
     code_hash: NotRequired[str]
     """The SHA-256 of the text that ran, where it is not the workload's ``file_hash``."""
+    links: NotRequired[dict[str, str]]
+    """Where the task's links lead, by their names (``treadle.operator_links``)."""
     resume: NotRequired[dict[str, str]]
     deferral: NotRequired[Deferral]
 

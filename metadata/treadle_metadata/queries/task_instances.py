@@ -260,6 +260,24 @@ def get_try(connection: Connection, instance: Mapping[str, Any], try_number: int
     return found[-1]
 
 
+def links_of(connection: Connection, instance: Mapping[str, Any], try_number: int | None = None) -> dict[str, str]:
+    """Return the addresses of an instance's links by their names, as its newest try made them, or ``try_number``.
+
+    A try that was deferred has several attempts: of each link, what the last one gave.
+    """
+    wanted = instance["try_number"] if try_number is None else try_number
+    found = rows(
+        connection,
+        """
+        SELECT links FROM task_attempt
+        WHERE task_instance_id = %(id)s AND month = %(month)s AND try_number = %(try_number)s AND links IS NOT NULL
+        ORDER BY queued_at
+        """,
+        {"id": instance["id"], "month": instance["month"], "try_number": wanted},
+    )
+    return {name: address for row in found for name, address in row["links"].items()}
+
+
 def rendered_fields(connection: Connection, instance: Mapping[str, Any]) -> dict[str, Any]:
     """Return the template fields as the newest attempt rendered them (masked by the worker), or nothing."""
     if instance["attempt_id"] is None:

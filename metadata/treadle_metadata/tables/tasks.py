@@ -136,6 +136,8 @@ task_attempt = Table(
     Column("code_hash", Text),
     # What the attempt came to, as JSON, committed with its own rows (treadle_commit) until its report is recorded.
     Column("committed", Text),
+    # Where the task's links lead, by their names: what the attempt did elsewhere.
+    Column("links", JSONB),
     PrimaryKeyConstraint("attempt_id", "month"),
     Index("task_attempt_of_instance", "task_instance_id", "try_number"),
     postgresql_partition_by="RANGE (month)",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import logging
 
     from treadle.dags import DAG
+    from treadle.operator_links import BaseOperatorLink
     from treadle.operators.partial import OperatorPartial
     from treadle.retry_policies import RetryPolicy
     from treadle.setup_teardown import SetupTeardownScope
@@ -49,6 +50,9 @@ class BaseOperator(Node):
 
     template_fields: Collection[str] = ()
     """Attributes that are rendered before ``execute``; XComArgs inside them make edges."""
+
+    operator_extra_links: Collection[BaseOperatorLink] = ()
+    """Links to what the task did elsewhere, made at the end of each attempt."""
 
     custom_operator_name: ClassVar[str | None] = None
     """The kind of task that is shown to people, if not the class's name."""

@@ -47,6 +47,9 @@ class MappedOperator(BaseOperator):
         self.expand_input = expand_input
         self.nest_under = nest_under
         self.template_fields: Collection[str] = operator_class.template_fields
+        links: object = operator_class.operator_extra_links
+        # What a property gives is known only of an instance, which has its arguments.
+        self.operator_extra_links = () if isinstance(links, property) else links  # type: ignore[assignment]
         super().__init__(task_id=task_id, **{key: value for key, value in partial_kwargs.items() if key in NAMES})
 
     def unmap(self, values: Mapping[str, Any]) -> BaseOperator:

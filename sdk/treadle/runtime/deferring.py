@@ -106,7 +106,7 @@ def start_of(task: BaseOperator, kind: type[BaseOperator], args: StartTriggerArg
 def ends_in_worker(task: BaseOperator) -> bool:
     """Tell whether the end of a task needs its own code: a trigger that ends it leaves that to a worker (case D2)."""
     callbacks = (task.on_success_callback, task.on_failure_callback, task.on_retry_callback, task.on_skipped_callback)
-    return any((*callbacks, task.outlets, task.retry_policy, task.post_execute_hook))
+    return any((*callbacks, task.outlets, task.retry_policy, task.post_execute_hook, task.operator_extra_links))
 
 
 def ended_by(facts: Mapping[str, Any], context: Any) -> Any:

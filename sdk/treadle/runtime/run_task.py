@@ -216,17 +216,27 @@ class Attempt:
             return
         if ending.deferral is not None:  # it goes on later; what it pushed so far can be read meanwhile
             result.outcome, result.deferral = ending.outcome, ending.deferral
-            result.xcoms = self._ti.pushed()
+            result.xcoms, result.links = self._ti.pushed(), self._links()
             return
         ending = self._retried(ending)
         result.outcome, result.error, result.exit_code = ending.outcome, ending.error, ending.exit_code
-        result.xcoms = self._ti.pushed()
+        result.xcoms, result.links = self._ti.pushed(), self._links()
         self._render_map_index(final=True)
         name = self._callback_name(ending.outcome)
         self._ti.state = {"on_success_callback": "success", "on_skipped_callback": "skipped"}.get(
             name, "up_for_retry" if name == "on_retry_callback" else "failed"
         )
         self._call_back_once(name, getattr(self._ti.task, name))
+
+    def _links(self) -> dict[str, str] | None:
+        """Return the addresses of the task's links, if it has any: they lead to what it did, however it ended."""
+        task = self._ti.task
+        links = vars(task).get("operator_extra_links", type(task).operator_extra_links)
+        if links == () or task is self._defined:  # it has none, or did not come to be one of its own
+            return None
+        # Loaded on need: few operators have links.
+        made: dict[str, str] = importlib.import_module("treadle.runtime.links").made_links(task, self._ti)
+        return made or None
 
     def _callback_name(self, outcome: str) -> str:
         if outcome == "success":

@@ -144,6 +144,8 @@ class AttemptResult:
     retry_delay_seconds: float | None = None
     asset_events: list[dict[str, Any]] = field(default_factory=list)
     """Of a success, for each event: {"name" or "uri", "group", "asset_extra", "extra", "aliases", "partition_key"}."""
+    links: dict[str, str] | None = None
+    """The addresses of the task's links, by their names (``treadle.operator_links``)."""
     exit_code: int | None = None
     called_back: bool = False
     """Whether the callbacks of its end were taken on: once, here or by the server."""

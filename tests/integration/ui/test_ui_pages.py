@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tests.support.scheduling import TestScheduler
+from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.statements import recorded_statements
 from tests.support.web import Client
 
+from treadle.document import TaskDocument
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
+from treadle_metadata.settings import Settings
 
 
 def test_who_looks_is_told_what_they_may_do(admin: Client) -> None:
@@ -207,6 +209,35 @@ def test_an_instance_has_attempts_neighbours_and_why(admin: Client, sales: str, 
     assert page["why"] is None
     waiting = admin.json("/ui/dags/weather/runs/first/tasks/fetch")
     assert waiting["why"]["sentence"]
+
+
+def test_an_instance_has_the_links_that_its_newest_try_reported_and_tells_of_those_to_come(
+    admin: Client, database: Database, settings: Settings, clock: ManualClock
+) -> None:
+    reported = [
+        {"outcome": "failed", "links": {"Job": "https://jobs.test/1", "Trap": "javascript:alert(1)"}},
+        {"outcome": "success", "links": {"Job": "https://jobs.test/2", "Of this one": "http://x.test"}},
+    ]
+    scheduler = TestScheduler(database, settings, clock, lambda workload: reported[workload["try_number"] - 1])
+    task = TaskDocument("submit", retries=1, retry_delay_seconds=60, extra_links=("Job", "Bill"))
+    scheduler.install(a_dag("jobs", task))
+    scheduler.trigger("jobs", run_id="one")
+    page, links = "/ui/dags/jobs/runs/one/tasks/submit", "/api/v2/dags/jobs/dagRuns/one/taskInstances/submit/links"
+    scheduler.beats()
+    assert admin.json(page)["links"] == [
+        {"name": "Job", "url": "https://jobs.test/1"},
+        {"name": "Bill", "url": None},
+    ]
+    clock.advance(timedelta(minutes=2))
+    scheduler.beats()
+    assert admin.json(page)["links"] == [
+        {"name": "Job", "url": "https://jobs.test/2"},
+        {"name": "Bill", "url": None},
+        {"name": "Of this one", "url": "http://x.test"},
+    ]
+    assert admin.json(links)["extra_links"] == {"Job": "https://jobs.test/2", "Of this one": "http://x.test"}
+    assert admin.json(f"{links}?try_number=1") == {"extra_links": {"Job": "https://jobs.test/1"}, "total_entries": 1}
+    assert admin.json("/api/v2/dags/jobs/tasks/submit")["extra_links"] == ["Job", "Bill"]
 
 
 def test_the_instances_of_a_mapped_task_are_walked(admin: Client, weather: str) -> None:

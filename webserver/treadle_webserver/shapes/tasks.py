@@ -99,5 +99,5 @@ def _task_shape(task: TaskDocument, document: DagDocument, downstream: list[str]
         "params": {},
         "class_ref": {"module_path": task.module, "class_name": task.operator},
         "is_mapped": is_mapped,
-        "extra_links": [],
+        "extra_links": list(task.extra_links),
     }

@@ -35,6 +35,7 @@ class Row:
     is_setup: bool = False
     is_teardown: bool = False
     doc: str | None = None
+    links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,7 @@ def _task_row(task: TaskDocument, parent: str | None, depth: int, mapped: bool) 
         is_setup=task.is_setup,
         is_teardown=task.is_teardown,
         doc=task.doc_md,
+        links=task.extra_links,
     )
 
 

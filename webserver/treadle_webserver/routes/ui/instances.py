@@ -26,6 +26,7 @@ from treadle_webserver.shapes.ui.instances import (
     attempt_shape,
     instance_facts_shape,
     instance_row_shape,
+    link_shapes,
     neighbour_shape,
 )
 from treadle_webserver.shapes.why import WhyShape, why_shape
@@ -45,6 +46,7 @@ def get_ui_instance(
         run = run_pages.get_run(connection, dag_id, run_id)
         attempts = of_instances.list_tries(connection, row)
         rendered = of_instances.rendered_fields(connection, row)
+        links = of_instances.links_of(connection, row)
         structure = service.structures.get(connection, row["version_id"])
         upstream, downstream = _around(connection, run, task_id, structure)
         found = None if row["state"] in _FINISHED else _why(connection, row, service)
@@ -57,6 +59,7 @@ def get_ui_instance(
         "is_mapped": map_index >= 0 or (known is not None and known.is_mapped),
         "attempts": [attempt_shape(one) for one in attempts],
         "rendered_fields": rendered,
+        "links": link_shapes(() if known is None else known.links, links),
         "upstream": upstream,
         "downstream": downstream,
         "why": found,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -71,6 +71,13 @@ class InstanceFactsShape(TypedDict):
     version_number: int
 
 
+class LinkShape(TypedDict):
+    """A link to what the task did elsewhere; ``url`` is null until an attempt of the newest try has ended with one."""
+
+    name: str
+    url: str | None
+
+
 class InstancePageShape(InstanceFactsShape):
     """One task instance, with its attempts, its neighbours and why it does not run."""
 
@@ -80,6 +87,7 @@ class InstancePageShape(InstanceFactsShape):
     is_mapped: bool
     attempts: list[AttemptShape]
     rendered_fields: dict[str, Any]
+    links: list[LinkShape]
     upstream: list[NeighbourShape]
     downstream: list[NeighbourShape]
     why: WhyShape | None
@@ -197,6 +205,12 @@ def attempt_shape(row: Mapping[str, Any]) -> AttemptShape:
         "error": row["error"],
         "version_number": row["version_number"],
     }
+
+
+def link_shapes(names: Sequence[str], found: Mapping[str, str]) -> list[LinkShape]:
+    """Return the links that an operator names, in its order, then those that only an instance of it names."""
+    every = dict.fromkeys([*names, *sorted(found)])
+    return [{"name": name, "url": found.get(name)} for name in every]
 
 
 def neighbour_shape(task_id: str, counts: dict[str, int]) -> NeighbourShape:

@@ -1,0 +1,1 @@
+ALTER TABLE task_attempt DROP COLUMN links;

@@ -1,0 +1,1 @@
+ALTER TABLE task_attempt ADD COLUMN links JSONB;
