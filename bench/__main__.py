@@ -14,6 +14,7 @@ import bench
 NOT_BENCHMARKS = {
     "__main__",
     "brokered",
+    "browser",
     "chaos_dags",
     "checker",
     "cluster",
@@ -35,6 +36,11 @@ NOT_BENCHMARKS = {
     "timed",
     "web_client",
     "web_data",
+    "web_pages_data",
+    "web_served",
+    "web_ui",
+    "web_ui_live",
+    "web_ui_scroll",
 }
 
 
