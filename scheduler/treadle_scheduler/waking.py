@@ -81,4 +81,6 @@ class Pace:
 
     def rest(self) -> None:
         """Wait until the next beat may begin."""
-        time.sleep(max(0.0, self._free_at - time.monotonic()))
+        left = self._free_at - time.monotonic()
+        if left > 0:
+            time.sleep(left)

@@ -101,17 +101,22 @@ def admit(
 ) -> tuple[list[Candidate], dict[int, Refusal]]:
     """Return the candidates to queue, in the order of their turns, and for each of the others the reason.
 
-    ``load`` and ``turns`` are brought up to date with what was admitted.
+    ``load`` and ``turns`` are brought up to date with what was admitted. Where nobody of a standing was refused, whose
+    turn came last is forgotten: a chain of 10,000 tasks has as many weights, and would else carry them all along.
     """
     admitted: list[Candidate] = []
     refused: dict[int, Refusal] = {}
-    for one in in_turn(candidates, load.shares, turns or Turns()):
+    waiting = set()
+    turns = turns or Turns()
+    for one in in_turn(candidates, load.shares, turns):
         refused_for = refusal(one, load, limits)
         if refused_for is not None:
             refused[one.id] = refused_for
+            waiting.add((one.pool, one.standing))
             continue
         load.admit(one)
         admitted.append(one)
+    turns.forget({(one.pool, one.standing) for one in admitted} - waiting)
     return admitted, refused
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Final, Protocol, TypeVar
 
-_MOST: Final = 1000
+_MOST: Final = 200
 """Classes whose last turn is remembered."""
 
 
@@ -47,7 +47,7 @@ Q = TypeVar("Q", bound=Queued)
 
 
 class Turns:
-    """The DAG that was served last, for each pool and standing."""
+    """The DAG that was served last, for each pool and standing in which others were left in line."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[tuple[str, Standing], str] = OrderedDict()
@@ -62,6 +62,11 @@ class Turns:
         self._last.move_to_end((pool, standing))
         if len(self._last) > _MOST:
             self._last.popitem(last=False)
+
+    def forget(self, classes: Iterable[tuple[str, Standing]]) -> None:
+        """Forget whose turn was last in classes (pool and standing) in which nobody is left in line."""
+        for one in classes:
+            self._last.pop(one, None)
 
     def all(self) -> list[tuple[str, Standing, str]]:
         """Return (pool, standing, DAG served last) of each class."""

@@ -173,3 +173,12 @@ def test_a_pool_of_one_slot_goes_round() -> None:
         crowd.remove(admitted[0])
     assert [one.dag_id for one in served] == list("abcabcabc")
     assert [one.dag_run_id for one in served] == list(range(9))
+
+
+def test_whose_turn_was_last_is_remembered_only_where_somebody_is_left_in_line() -> None:
+    turns = Turns()
+    crowd = [candidate(n, dag_id="ab"[n % 2], dag_run_id=n, run_cap=99) for n in range(4)]
+    admit(crowd, Load(), Limits(99, {"p": 1}), turns)
+    assert turns.all() == [("p", (False, -1), "a")]
+    admit(crowd, Load(), Limits(99, {"p": 4}), turns)
+    assert turns.all() == []
