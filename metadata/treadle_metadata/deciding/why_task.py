@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import takewhile
 from typing import Final
 
+from treadle_metadata.deciding.graph import Graph
 from treadle_metadata.deciding.limits import Candidate, Limits, Load, Refusal, admit, refusal
 from treadle_metadata.deciding.readiness import verdict, waited_for
 from treadle_metadata.deciding.reasons import Blocker, Explanation, Kind, Reason, instance_id
@@ -152,6 +153,28 @@ def _standing(name: str, own: Mapping[int, str]) -> str:
         return f"{name}{'' if index < 0 else f'[{index}]'} ({state})"
     done = sum(state in _FINISHED for state in own.values())
     return f"{name} ({done} of {len(own)} finished)"
+
+
+def after_failures(settled: Explanation, one: InstanceFacts, graph: Graph, states: States) -> Explanation:
+    """Return the end of an instance that did not run because tasks above it failed, with these, the nearest first."""
+    if one.state != TaskState.UPSTREAM_FAILED or one.task_id not in graph.index:
+        return settled
+    failed: list[tuple[str, int]] = []
+    found = [graph.index[one.task_id]]
+    for index in found:  # grows while it is walked: what failed may stand behind others that did not run either
+        for above in waited_for(graph, graph.nodes[index]):
+            task_id = graph.nodes[above].task.task_id
+            own = states.get(task_id, {})
+            mine = {one.map_index: own[one.map_index]} if one.map_index in own else own
+            failed += [(task_id, at) for at, state in mine.items() if state == TaskState.FAILED]
+            if TaskState.UPSTREAM_FAILED in mine.values() and above not in found:
+                found.append(above)
+    if not failed:
+        return settled
+    failed = list(dict.fromkeys(failed))
+    shown = names([task_id if at < 0 else f"{task_id}[{at}]" for task_id, at in failed])
+    first = Blocker(Kind.TASK_INSTANCE, instance_id(one.dag_id, one.run_id, *failed[0]))
+    return replace(settled, sentence=f"{settled.sentence}; what failed: {shown}", blocked_by=first)
 
 
 def unknown_executor(one: InstanceFacts, known: Collection[str]) -> Explanation | None:

@@ -178,6 +178,9 @@ def _instance(
     one = facts.instance_facts(row, run["run_id"])
     settled = why_task.settled(one, _cause(connection, run, row, one))
     if settled is not None:
+        if one.state == TaskState.UPSTREAM_FAILED:
+            graph = _graph(connection, run["version_id"])
+            return why_task.after_failures(settled, one, graph, _snapshot(connection, run, graph)[1])
         wait = waits.sensor_of(connection, row) if settled.reason is Reason.RUNNING else None
         return settled if wait is None else why_waits.poking(settled, wait)
     if run["state"] == RunState.QUEUED:

@@ -271,7 +271,7 @@ def test_a_dead_scheduler_is_told_with_its_last_heartbeat(stopped: TestScheduler
 
 def test_what_has_ended_is_told_with_its_cause(scheduler: TestScheduler, ask: Asking) -> None:
     scheduler.executor.outcome = failing("a")
-    run_id = started(scheduler, task("a"), task("b", "a"))
+    run_id = started(scheduler, task("a"), task("b", "a"), task("c", "b"))
     assert ask.task("d", run_id, "a").sentence == (
         "a has ended in state failed at 2026-01-15 12:00 UTC: ValueError: no rows"
     )
@@ -279,8 +279,13 @@ def test_what_has_ended_is_told_with_its_cause(scheduler: TestScheduler, ask: As
     assert found.reason is Reason.FINISHED
     assert found.sentence == (
         "b has ended in state upstream_failed at 2026-01-15 12:00 UTC: "
-        "of 1 upstream: 1 failed, but all must succeed (all_success)"
+        "of 1 upstream: 1 failed, but all must succeed (all_success); what failed: a"
     )
+    assert found.blocked_by == an_instance("d", run_id, "a")
+    # Behind a task that did not run either, it is still the one that failed that is named.
+    behind = ask.task("d", run_id, "c")
+    assert behind.sentence.endswith("what failed: a")
+    assert behind.blocked_by == an_instance("d", run_id, "a")
 
 
 def test_what_was_skipped_by_the_end_of_its_run_is_not_said_to_be_so_by_its_rule(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -14,7 +14,7 @@ from treadle_metadata.queries import why
 from treadle_metadata.queries.ui import instances as queries
 from treadle_metadata.queries.ui import run_pages
 from treadle_metadata.queries.ui.structures import Structure
-from treadle_metadata.states import FINISHED
+from treadle_metadata.states import FINISHED, TaskState
 from treadle_webserver.parameters import DagId, MapIndexQuery, RunId, TaskId
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.routes.ui.walking import WalkQuery
@@ -49,7 +49,7 @@ def get_ui_instance(
         links = of_instances.links_of(connection, row)
         structure = service.structures.get(connection, row["version_id"])
         upstream, downstream = _around(connection, run, task_id, structure)
-        found = None if row["state"] in _FINISHED else _why(connection, row, service)
+        found = None if _tells_itself(row, attempts) else _why(connection, row, service)
     known = {one.id: one for one in structure.rows}.get(task_id)
     return {
         **instance_facts_shape(row),
@@ -64,6 +64,11 @@ def get_ui_instance(
         "downstream": downstream,
         "why": found,
     }
+
+
+def _tells_itself(row: Mapping[str, Any], attempts: Sequence[object]) -> bool:
+    """Return whether nothing is to be explained: it went well, or its last attempt says why it did not."""
+    return row["state"] in _FINISHED and (row["state"] == TaskState.SUCCESS or len(attempts) > 0)
 
 
 def _why(connection: Connection, row: Mapping[str, Any], service: Service) -> WhyShape:
