@@ -35,9 +35,14 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_address_of_a_page_gets_the_page(anyone: Client, built: Path, address: str) -> None:
     answer = anyone.get(address)
     assert answer.status_code == 200
-    assert answer.text == PAGE
+    assert answer.text == PAGE.replace('"/"', '"/" data-session="none"')
     assert answer.headers["cache-control"] == "no-store"
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+
+
+def test_the_page_knows_whether_the_browser_brought_a_session(anyone: Client, built: Path) -> None:
+    assert 'data-session="none"' in anyone.get("/").text
+    assert "data-session" not in anyone.get("/", headers={"cookie": "treadle_session=any"}).text
 
 
 def test_bundles_are_kept_for_ever_and_travel_zipped(anyone: Client, built: Path) -> None:
@@ -69,7 +74,7 @@ def test_the_page_knows_the_base_path_of_a_proxy(
 ) -> None:
     app = create_app(replace(settings, public_url="https://data.example/team/treadle"), database, clock=clock)
     with client_of(app) as client:
-        assert '<base href="/team/treadle/" />' in client.get("/dags").text
+        assert '<base href="/team/treadle/" ' in client.get("/dags").text
 
 
 def test_the_page_knows_whether_there_is_an_identity_provider(
@@ -78,7 +83,7 @@ def test_the_page_knows_whether_there_is_an_identity_provider(
     oidc = {"issuer": "https://id.example", "client_id": "treadle", "client_secret": "secret"}
     with_one = replace(settings, public_url="https://data.example", login=json.dumps({"oidc": oidc}))
     with client_of(create_app(with_one, database, clock=clock)) as client:
-        assert '<base href="/" data-login="oidc" />' in client.get("/").text
+        assert '<base href="/" data-login="oidc" data-session="none" />' in client.get("/").text
 
 
 def test_an_installation_without_pages_says_so(anyone: Client, built: Path) -> None:

@@ -60,15 +60,22 @@ def get_page(request: Request, service: BareServiceOf, address: str) -> Response
     first, _, rest = address.partition("/")
     if first == _BUNDLES or (not rest and "." in first):
         return _file(request, address)
-    return _page(browser.base_path(service.settings.public_url), has_provider=service.login.oidc is not None)
+    return _page(
+        browser.base_path(service.settings.public_url),
+        has_provider=service.login.oidc is not None,
+        has_session=browser.COOKIE in request.cookies,
+    )
 
 
-def _page(base_path: str, *, has_provider: bool) -> Response:
+def _page(base_path: str, *, has_provider: bool, has_session: bool) -> Response:
     found = _bytes_of("index.html")
     if found is None:
         raise NotBuiltError
     # What the pages must know before anybody is logged in.
     told = f'<base href="{html.escape(base_path)}"' + (' data-login="oidc"' if has_provider else "")
+    if not has_session:
+        # So that the page shows the login at once, without asking for an account only to be refused.
+        told += ' data-session="none"'
     text = found[0].decode().replace('<base href="/"', told, 1)
     return Response(text, media_type="text/html", headers={"content-security-policy": _SECURITY})
 

@@ -22,10 +22,19 @@ export function useSession() {
     return useQuery({ queryKey: keys.me, queryFn: currentAccount, retry: false });
 }
 
+// The server saw no session's cookie when it gave the page: nobody is asked for, who would only be refused.
+let isNobody = document.querySelector("base")?.dataset.session === "none";
+
 async function currentAccount(): Promise<Me | null> {
+    if (isNobody) {
+        isNobody = false;
+        return null;
+    }
     try {
-        csrfToken = (await answered(api.GET("/auth/me"))).csrf_token;
-        return await answered(api.GET("/ui/me"));
+        // Together: every page waits for both.
+        const [proven, me] = await Promise.all([answered(api.GET("/auth/me")), answered(api.GET("/ui/me"))]);
+        csrfToken = proven.csrf_token;
+        return me;
     } catch (error) {
         if (error instanceof ApiError && error.status === 401) return null;
         throw error;
