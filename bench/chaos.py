@@ -1,8 +1,8 @@
-"""What is broken when everything breaks: schedulers, hosts, tasks and PostgreSQL at random under load, then a checker.
+"""What is broken when everything breaks: schedulers, hosts, tasks, triggerers, PostgreSQL at random, then a checker.
 
-``python -m bench chaos --minutes 30 --seed 7``. Three schedulers share one durable database; the monkey kills, stops
-and restarts until the time is over; then it rests, all runs must end, and the recorded history is checked
-(``bench.checker``). The result is one line of figures; the exit code is 1 if any promise was broken.
+``python -m bench chaos --minutes 30 --seed 7``. Three schedulers share one durable database, two triggerers its web
+server; the monkey kills, stops and restarts until the time is over; then it rests, all runs must end, and the recorded
+history is checked (``bench.checker``). The result is one line of figures; the exit code is 1 if any promise was broken.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bench import recorded
 from bench.checker import Violation, check
 from bench.cluster import GRACE_SECONDS, LEASE_SECONDS, Cluster
 from bench.monkey import Monkey
-from bench.records import HANDED_BACK, History
+from bench.records import DEFERRED, HANDED_BACK, History
 from bench.report import progress, report
 
 SHOWN = 20
@@ -31,7 +31,8 @@ _UNDER_WAY = """
          + (SELECT count(*) FROM callback WHERE state IN ('pending', 'queued', 'running'))
          + (SELECT count(*) FROM deadline WHERE missed_at IS NULL)
          + (SELECT count(*) FROM asset_run_queue WHERE is_new)
-         + (SELECT count(*) FROM backfill WHERE completed_at IS NULL) AS n
+         + (SELECT count(*) FROM backfill WHERE completed_at IS NULL)
+         + (SELECT count(*) FROM trigger) AS n
 """
 OVERLAP_SECONDS = GRACE_SECONDS + 1.0
 """What an attempt that was told to end may take for it; the second is for a machine that is busy."""
@@ -68,6 +69,11 @@ def run(chosen: argparse.Namespace, folder: Path) -> tuple[list[Violation], dict
             Violation("ends_in_order", f"a scheduler ended with {code}")
             for pid, code in cluster.end_schedulers().items()
             if code and cluster.had_started(pid)
+        ]
+        found += [
+            Violation("ends_in_order", f"{name} ended with {code}")
+            for name, code in cluster.beside.end().items()
+            if code
         ]
         found += _left_behind(cluster)
         past = cluster.database.run(
@@ -112,7 +118,8 @@ def _revived(cluster: Cluster) -> list[Violation]:
     except DBAPIError:
         cluster.database.close()
         return []
-    return [Violation("never_dies", f"a scheduler ended by itself with {code}") for code in codes]
+    ended = [*(("a scheduler", code) for code in codes), *cluster.beside.revive()]
+    return [Violation("never_dies", f"{name} ended by itself with {code}") for name, code in ended]
 
 
 def _feed(cluster: Cluster) -> None:
@@ -169,6 +176,7 @@ def _figures(past: History, counts: Counter[str], violations: list[Violation]) -
         "attempts": len(past.attempts),
         "executions": sum(sign.kind == "begin" for sign in past.signs),
         "moves": len(past.moves),
+        "deferrals": sum(one.outcome == DEFERRED for one in past.attempts),
         "steps": sum(one.done_at is not None for one in past.steps),
         "handed_back": sum(one.outcome == HANDED_BACK for one in past.attempts),
         "marked_runs": len(past.marked),

@@ -23,9 +23,14 @@ WAITING: Final = {
     "producing": 2,
     "told": 3,
     "stepped": 2,
+    "deferred": 3,
+    "expiring": 1,
     "changing": 2,
 }
 """How many runs of each DAG are to be under way or waiting: more than may run at a time."""
+
+WAITS: Final = {"deferred": (2.0, 1.0)}
+"""How many seconds the tasks of a DAG are deferred, wait by wait."""
 
 BACKFILLED: Final = "filled"
 POOLS: Final = {"narrow": 3, "filling": 2}
@@ -39,7 +44,8 @@ import os
 import time
 from datetime import datetime, timedelta
 
-from treadle import DAG, Asset, DeadlineAlert, DeadlineReference, SyncCallback
+from treadle import DAG, Asset, BaseOperator, DeadlineAlert, DeadlineReference, SyncCallback
+from treadle.triggers import TimeDeltaTrigger
 from treadle import get_current_context, step, task, task_group
 
 SIGNS = os.open({signs!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -178,6 +184,40 @@ with DAG("stepped", max_active_runs=2, default_args=ARGUMENTS):
     for number in range(2):
         task(task_id=f"t{{number}}")(go_in_steps)()
 
+class Waits(BaseOperator):
+    def execute(self, context):
+        sign("begin")
+        self.defer(trigger=TimeDeltaTrigger(timedelta(seconds={waits[0]})), method_name="go_half")
+
+    def go_half(self, context, event):
+        sign("resume1")
+        self.defer(trigger=TimeDeltaTrigger(timedelta(seconds={waits[1]})), method_name="go_on")
+
+    def go_on(self, context, event):
+        sign("resume2")
+        sign("end")
+
+
+class Expires(BaseOperator):
+    # The time of its first try's wait is over before the trigger fires; that ends the try, and the trigger.
+    def execute(self, context):
+        sign("begin")
+        if context["ti"].try_number == 1:
+            hour = TimeDeltaTrigger(timedelta(hours=1))
+            self.defer(trigger=hour, method_name="go_on", timeout=timedelta(seconds=1))
+        sign("end")
+
+    def go_on(self, context, event):
+        sign("never")
+
+
+with DAG("deferred", max_active_runs=2, default_args=ARGUMENTS):
+    for number in range(3):
+        Waits(task_id=f"t{{number}}")
+
+with DAG("expiring", max_active_runs=1, default_args=ARGUMENTS):
+    Expires(task_id="t")
+
 with DAG("filled", schedule="@daily", start_date=datetime(2100, 1, 1), max_active_runs=2, default_args=ARGUMENTS):
     # In a pool of its own: in the same one, live work would always come first.
     task(task_id="t", pool="filling")(work)(0.05) >> task(task_id="u", pool="filling")(work)(0.05)
@@ -212,7 +252,7 @@ class Notes:
 def texts(notes: Notes, lease: float) -> dict[str, str]:
     """Return the files to begin with, by name."""
     return {
-        "load.py": _common(notes) + _LOAD.format(lease=lease),
+        "load.py": _common(notes) + _LOAD.format(lease=lease, waits=WAITS["deferred"]),
         CHANGING: changing(notes, 0),
         TICKING: ticking(notes, on=True),
     }

@@ -16,8 +16,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from bench import promises
-from bench.records import HANDED_BACK, SUSPENDED, UNCHARGED, Attempt, History, Instance, Limits, Run, name_of, paths_of
+from bench import promises, waits
+from bench.records import (
+    DEFERRED,
+    HANDED_BACK,
+    SUSPENDED,
+    UNCHARGED,
+    Attempt,
+    History,
+    Instance,
+    Limits,
+    Run,
+    name_of,
+    paths_of,
+)
 from treadle_metadata.states import ACTIVE, FINISHED, FINISHED_RUNS, RUN_MOVES, TASK_MOVES, RunState, TaskState
 
 
@@ -32,7 +44,9 @@ class Violation:
 def check(history: History) -> list[Violation]:
     """Return everything that is wrong, in the order of the rules; an empty list when all promises were kept."""
     rules = (lawful_moves, all_ended, ended_once, charged_right, within_limits, executed_once, never_together)
-    return [Violation(rule.__name__, facts) for rule in (*rules, *promises.RULES) for facts in rule(history)]
+    return [
+        Violation(rule.__name__, facts) for rule in (*rules, *promises.RULES, *waits.RULES) for facts in rule(history)
+    ]
 
 
 def lawful_moves(history: History) -> Iterator[str]:
@@ -96,14 +110,18 @@ def ended_once(history: History) -> Iterator[str]:
 
 
 def charged_right(history: History) -> Iterator[str]:
-    """Each try is one attempt, ended once, as its outcome says; retries are neither lost nor given away."""
-    attempts = defaultdict(list)
+    """Each try is one attempt, ended once, as its outcome says; retries are neither lost nor given away.
+
+    An attempt that deferred is no try of its own, unless what it waited for was taken away.
+    """
+    attempts, on = defaultdict(list), waits.went_on(history)
     for attempt in history.attempts:
         attempts[attempt.instance_id].append(attempt)
         if attempt.outcome is None:
             yield f"attempt {attempt.id} (try {attempt.try_number} of instance {attempt.instance_id}) was never closed"
     for one in history.instances:
-        charged = [attempt for attempt in attempts[one.id] if attempt.outcome not in UNCHARGED]
+        ended = [attempt for attempt in attempts[one.id] if attempt.id not in on]
+        charged = [attempt for attempt in ended if attempt.outcome not in UNCHARGED]
         tries = sorted(attempt.try_number for attempt in charged)
         if tries != list(range(1, one.try_number + 1)):
             yield f"{name_of(one)} is at try {one.try_number}, its attempts are {tries}"
@@ -123,6 +141,7 @@ _OUTCOMES: Mapping[str, frozenset[str]] = {
     TaskState.SKIPPED: frozenset({"skipped"}),
     TaskState.FAILED: frozenset({"failed", "failed_without_retry"}),
     TaskState.UP_FOR_RETRY: frozenset({"failed"}),
+    TaskState.DEFERRED: frozenset({DEFERRED}),
 }
 
 
@@ -145,11 +164,12 @@ def _ends_of_attempts(history: History) -> Iterator[str]:
 
 
 def _given_back(history: History) -> Iterator[str]:
-    """What was running and goes on uncharged was handed back by a scheduler that stopped, or suspended itself."""
+    """What was running and goes on uncharged was handed back by a scheduler that stopped, or waits as it said."""
     outcomes = Counter((attempt.instance_id, attempt.outcome) for attempt in history.attempts)
     taken = Counter((move.entity_id, move.old, move.new) for move in history.moves if move.entity == "task_instance")
+    uncharged = {TaskState.SCHEDULED: HANDED_BACK, TaskState.UP_FOR_RESCHEDULE: SUSPENDED, TaskState.DEFERRED: DEFERRED}
     for (instance, old, new), count in taken.items():
-        wanted = {TaskState.SCHEDULED: HANDED_BACK, TaskState.UP_FOR_RESCHEDULE: SUSPENDED}.get(TaskState(new))
+        wanted = uncharged.get(TaskState(new))
         if old == TaskState.RUNNING and wanted is not None and count > outcomes[instance, wanted]:
             yield f"instance {instance} became {new} {count} times, and was {wanted} {outcomes[instance, wanted]} times"
 
@@ -212,7 +232,7 @@ def executed_once(history: History) -> Iterator[str]:
     """User code ran at most once for each try (again where the try went on), for no other, and did if it succeeded."""
     begins = Counter((sign.instance_id, sign.try_number) for sign in history.signs if sign.kind == "begin")
     tries = {(one.instance_id, one.try_number) for one in history.attempts}
-    again = Counter((one.instance_id, one.try_number) for one in history.attempts if one.outcome in UNCHARGED)
+    again = waits.begun_again(history)
     for (instance, number), count in begins.items():
         if count > 1 + again[instance, number]:
             yield f"try {number} of instance {instance} was executed {count} times"

@@ -1,7 +1,8 @@
-"""Several schedulers on one durable PostgreSQL, each with a runner host below it, and a load of runs.
+"""Several schedulers on one durable PostgreSQL, each with a runner host below it, triggerers, and a load of runs.
 
 For the chaos benchmark and its short form among the tests. Whatever it starts ends with it: the process becomes the
-parent of every orphan below it, so nothing that was started can hide. Everything is on unix sockets in its folder.
+parent of every orphan below it, so nothing that was started can hide. All but the web server's port is on unix sockets
+in its folder.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import chaos_dags, processes
+from bench.beside import Beside
 from treadle import collection
 from treadle import document as documents
 from treadle.digest import digest
@@ -38,6 +40,7 @@ LEASE_SECONDS = 2.0
 GRACE_SECONDS = 0.5
 RENEWAL_SECONDS = 0.5
 EXECUTOR_PLACES = 8
+TRIGGERERS = 2
 BACKFILL_DAYS = 4
 CLOCKS_APART = timedelta(seconds=10)
 """More than the monkey sets a clock back."""
@@ -82,6 +85,8 @@ class Cluster:
         # Who is to let stopped processes go on must not wait for the locks that they hold.
         self.database = Database(f"{self.server.url()}&options=-c%20statement_timeout%3D2000", application_name="chaos")
         self._install()
+        self.beside = Beside(self.home, self.environment, self.settings, TRIGGERERS)
+        self.beside.revive()
         for number in range(len(self.schedulers)):
             self.set_clock(number, 0.0)
             self.start(number)
@@ -90,6 +95,7 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         try:
             self.end_schedulers()
+            self.beside.end()
         finally:
             self.kill_all(self.ours())
             self.database.close()
@@ -205,8 +211,8 @@ class Cluster:
         return sorted(pid for pid in others - {os.getpid()} if processes.name(pid) and not is_zombie(pid))
 
     def left_behind(self) -> list[int]:
-        """Return our processes that are below no living scheduler."""
-        kept = {pid for one in self.living() for pid in processes.tree(one.pid)}
+        """Return our processes that are below no living daemon."""
+        kept = {pid for one in self.living() for pid in processes.tree(one.pid)} | self.beside.pids()
         return [pid for pid in self.ours() if pid not in kept]
 
     def end_schedulers(self, seconds: float = 20.0) -> dict[int, int]:

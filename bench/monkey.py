@@ -1,9 +1,9 @@
 """The monkey: breaks parts of a running cluster at random, and counts what it broke.
 
-Kills with SIGKILL (schedulers, runner hosts, task children), ends schedulers in order, stops processes for longer than
-a lease and lets them go on, restarts PostgreSQL in order and without, ends its sessions, and does what people do
-(``bench.people``). What it picks follows from its seed;
-when a victim is hit does not, since that depends on the machine. Clocks of single schedulers are set forward and back.
+Kills with SIGKILL (schedulers, runner hosts, task children, triggerers, their loops, the web server), ends schedulers
+in order, stops processes for longer than a lease and lets them go on, restarts PostgreSQL in order and without, ends
+its sessions, and does what people do (``bench.people``). What it picks follows from its seed; when a victim is hit does
+not, since that depends on the machine. Clocks of single schedulers are set forward and back.
 """
 
 from __future__ import annotations
@@ -69,6 +69,11 @@ class Monkey:
             self.crash_database: 1,
             self.stop_scheduler: 3,
             self.step_clock: 2,
+            self.kill_triggerer: 3,
+            self.kill_loop: 2,
+            self.kill_web: 1,
+            self.freeze_triggerer: 2,
+            self.freeze_web: 1,
             **self.people.acts,
         }
         self._acts, self._weights = list(acts), list(acts.values())
@@ -166,6 +171,35 @@ class Monkey:
     def freeze_child(self) -> bool:
         """Stop user code: its attempt is slow, nothing else."""
         one = self._pick(self._below(is_task_child))
+        return one is not None and self._freeze([one], frozenset())
+
+    def kill_triggerer(self) -> bool:
+        """Kill a triggerer, without its loop: that must end by itself, and others take over what it ran."""
+        one = self._pick(self._cluster.beside.triggerers())
+        return one is not None and _signal(one, signal.SIGKILL)
+
+    def kill_loop(self) -> bool:
+        """Kill the loop of a triggerer, which must begin it anew."""
+        parents = self._cluster.beside.triggerers()
+        one = self._pick([pid for parent in parents for pid in processes.tree(parent) if pid != parent])
+        return one is not None and _signal(one, signal.SIGKILL)
+
+    def kill_web(self) -> bool:
+        """Kill the web server: triggerers keep what they cannot report, and report it later."""
+        one = self._pick(self._cluster.beside.web())
+        return one is not None and _signal(one, signal.SIGKILL)
+
+    def freeze_triggerer(self) -> bool:
+        """Stop a triggerer, its loop, or both: what it runs is another's by then, and counts once."""
+        one = self._pick(self._cluster.beside.triggerers())
+        if one is None:
+            return False
+        tree = processes.tree(one)
+        return self._freeze(self._random.choice([[one], tree[1:] or tree, tree]), frozenset())
+
+    def freeze_web(self) -> bool:
+        """Stop the web server."""
+        one = self._pick(self._cluster.beside.web())
         return one is not None and self._freeze([one], frozenset())
 
     def end_sessions(self) -> bool:

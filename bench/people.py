@@ -19,7 +19,7 @@ from treadle_metadata.clearing import Selection
 _INSTANCES = """
     SELECT run.dag_id, run.run_id, instance.task_id
     FROM task_instance AS instance JOIN dag_run AS run ON run.id = instance.dag_run_id
-    WHERE instance.state IN ('success', 'failed', 'running', 'queued') ORDER BY instance.id DESC LIMIT 50
+    WHERE instance.state IN ('success', 'failed', 'running', 'queued', 'deferred') ORDER BY instance.id DESC LIMIT 50
 """
 _RUNS = """
     SELECT id, dag_id, run_id, state FROM dag_run
@@ -68,9 +68,9 @@ class People:
         return one is not None and self._clear(Selection(dag_id=one["dag_id"], run_id=one["run_id"]), latest=True)
 
     def mark_run(self) -> bool:
-        """End a run that is queued or running, often one with a teardown, or now and then one that has ended."""
+        """End a run that is queued or running, often one with a teardown or deferred tasks, or an ended one."""
         states = _ANY if self._random.random() < 0.2 else ["queued", "running"]
-        one = self._one(_RUNS, states=states, dag_id=self._random.choice(["%", "scoped"]))
+        one = self._one(_RUNS, states=states, dag_id=self._random.choice(["%", "scoped", "deferred"]))
         if one is None:
             return False
         self.marked.add(one["id"])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from bench import chaos_dags
 from bench.chaos_dags import Notes
 from bench.records import (
     Attempt,
@@ -130,6 +131,8 @@ def read(
         missed=[Missed(*row) for row in tuples(connection, _MISSED)],
         steps=[Step(idempotency_key(*row[:3]), row[3], row[4]) for row in tuples(connection, _STEPS)],
         steps_done=list(_steps_done(notes.steps)),
+        waits=chaos_dags.WAITS,
+        triggers=tuples(connection, "SELECT count(*) FROM trigger")[0][0],
     )
 
 

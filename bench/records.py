@@ -76,7 +76,7 @@ class Sign:
     try_number: int
     pid: int
     kind: str
-    """``begin``, ``tick`` or ``end``."""
+    """``begin``, ``tick``, ``end``, ``resume1``, ``resume2`` ... for what follows a wait, or ``never``."""
     at: float
 
 
@@ -260,12 +260,18 @@ class History:
     missed: Sequence[Missed] = ()
     steps: Sequence[Step] = ()
     steps_done: Sequence[StepDone] = ()
+    waits: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """How many seconds the tasks of a DAG wait, wait by wait, deferred."""
+    triggers: int = 0
+    """How many triggers are left."""
 
 
 HANDED_BACK = "handed_back"
 """The outcome of an attempt that a stopping scheduler gave up: its try was made again."""
 SUSPENDED = "suspended"
 """The outcome of an attempt that ended since a durable step waits: its try goes on in another attempt."""
+DEFERRED = "deferred"
+"""The outcome of an attempt that ended since its task waits for a trigger: its try goes on in another attempt."""
 UNCHARGED = frozenset({HANDED_BACK, SUSPENDED})
 
 
