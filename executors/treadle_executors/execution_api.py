@@ -6,16 +6,16 @@ in memory, and a remote worker's host will speak the same over HTTP. One batch i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Final, Protocol, TypeVar, cast, runtime_checkable
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from treadle_executors.batches import Answers, Batch, ExecutionUnavailable
-from treadle_metadata import deferrals, execution
+from treadle_metadata import deferrals, execution, steps
 from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import TASKS, WAKE, Database, is_passing, notify
 from treadle_metadata.crypto import Crypto
@@ -26,6 +26,9 @@ __all__ = ["Answers", "Batch", "DatabaseExecution", "ExecutionApi", "ExecutionUn
 
 T = TypeVar("T")
 
+TOGETHER: Final = frozenset({"open_journal", "get_connection", "get_variable", "get_xcoms", "get_previous_success"})
+"""Questions that lock nothing that others wait for, so that one transaction may answer many of them."""
+
 
 class ExecutionApi(Protocol):
     """Records reports and answers questions. Raises ExecutionUnavailable when trying again later makes sense."""
@@ -35,6 +38,14 @@ class ExecutionApi(Protocol):
 
     def answer(self, request: Request) -> Any:
         """Return the result of a question of a task; raises with one sentence when it is refused."""
+
+
+@runtime_checkable
+class AnswersTogether(Protocol):
+    """An Execution API that answers several questions at the cost of one."""
+
+    def answer_together(self, requests: Sequence[Request]) -> list[Any]:
+        """Return the results of questions of the kinds ``TOGETHER``; raises if one of them is refused."""
 
 
 class DatabaseExecution:
@@ -81,6 +92,21 @@ class DatabaseExecution:
         return self._guarded(
             lambda: run(lambda connection: execution.answer_request(connection, request, crypto=crypto, now=now))
         )
+
+    def answer_together(self, requests: Sequence[Request]) -> list[Any]:
+        """Answer questions in one transaction; raises as ``answer`` does, for all of them, if one is refused."""
+        return self._run(lambda connection: self._answers(connection, requests, self._keys(), self._clock.now()))
+
+    @staticmethod
+    def _answers(connection: Connection, requests: Sequence[Request], crypto: Crypto, now: datetime) -> list[Any]:
+        opening = [one for one in requests if one["op"] == "open_journal"]
+        opened = iter(steps.open_all(connection, opening, crypto=crypto, now=now))
+        return [
+            next(opened)
+            if one["op"] == "open_journal"
+            else execution.answer_request(connection, one, crypto=crypto, now=now)
+            for one in requests
+        ]
 
     def _keys(self) -> Crypto:
         if self._crypto is None:

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 _STOPPED: Final = "the scheduler was stopped"
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 10.0
-_STABLE_SECONDS: Final = 30.0
+_STABLE_SECONDS: Final = 5.0
 """A host that lived this long was no failed start: the next one is started without delay."""
 
 _SECONDS_BEYOND_GRACE: Final = 5.0
@@ -187,6 +187,7 @@ class LocalExecutor(Executor):
             with self._lock:
                 self._host = self._new_host()
                 self._hand_over()
+            self._on_event()
 
     def _converse(self, host: HostProcess) -> str:
         """Serve one host until it is gone; return what is known about why."""

@@ -11,13 +11,14 @@ import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
-from typing import Any, Final, LiteralString
-from uuid import UUID, uuid4
+from typing import Any, Final
+from uuid import UUID
 
 from sqlalchemy import Connection
 
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.errors import InvalidRequestError
+from treadle_metadata.journal_opening import open_journals
 from treadle_metadata.statements import execute, rows, tuples
 from treadle_metadata.transitions import suspended
 
@@ -25,9 +26,6 @@ QUESTIONS: Final = frozenset({"open_journal", "record_step", "read_step", "wait_
 
 INLINE_BYTES: Final = 1024 * 1024
 """A longer value goes to ``durable_blob``, under its SHA-256 (specification, durable runs, inline-cutoff)."""
-
-SENT_BYTES: Final = 16 * 1024
-"""A longer value is not sent when a journal is opened, but when its step is met."""
 
 _LONGEST_NAME: Final = 250
 _LONGEST_MESSAGE: Final = 2000
@@ -40,32 +38,6 @@ _MINE: Final = """
               AND journal.discarded_at IS NULL
     WHERE instance.id = %(task_instance_id)s AND instance.month = %(month)s AND instance.attempt_id = %(attempt_id)s
       AND instance.state = 'running'
-"""
-
-_OPEN: Final = """
-    INSERT INTO durable_journal (id, month, task_instance_id, plan, opened_at)
-    SELECT %(id)s, instance.month, instance.id, %(plan)s, %(now)s FROM task_instance AS instance
-    WHERE instance.id = %(task_instance_id)s AND instance.month = %(month)s AND instance.attempt_id = %(attempt_id)s
-      AND instance.state = 'running'
-    ON CONFLICT (task_instance_id, month) WHERE discarded_at IS NULL DO NOTHING
-"""
-
-_PINNED: Final = f"""
-    SELECT id, plan, EXISTS (
-        SELECT FROM durable_step AS step WHERE step.task_instance_id = durable_journal.task_instance_id
-            AND step.journal_id = durable_journal.id AND step.month = durable_journal.month) AS has_steps,
-        current_schema() AS schema,
-        (SELECT encode(sha256(convert_to(secret || %(attempt_id)s::uuid::text || secret, 'UTF8')), 'hex')
-         FROM commit_secret) AS proof
-    FROM durable_journal WHERE (id, task_instance_id, month) IN ({_MINE})
-    FOR UPDATE
-"""
-
-_STEPS: Final = """
-    SELECT name, inputs, CASE WHEN octet_length(value) <= %(most)s THEN value END AS value FROM durable_step
-    WHERE task_instance_id = %(task_instance_id)s AND month = %(month)s AND journal_id = %(journal_id)s
-      AND kind = 'step'
-    ORDER BY number
 """
 
 _RECORD: Final = f"""
@@ -133,7 +105,7 @@ def answer(connection: Connection, request: Mapping[str, Any], *, crypto: Crypto
     args = request["args"]
     of = {name: request[name] for name in ("attempt_id", "task_instance_id", "month")} | {"now": now}
     if request["op"] == "open_journal":
-        return _open(connection, of, _text(args, "plan"))
+        return open_all(connection, [request], crypto=crypto, now=now)[0]
     of |= {"name": _text(args, "name"), "inputs": _text(args, "inputs")}
     if request["op"] == "record_step":
         return _record(connection, of, args["value"])
@@ -144,30 +116,22 @@ def answer(connection: Connection, request: Mapping[str, Any], *, crypto: Crypto
     return _wait(connection, of, args, crypto)
 
 
-def _open(connection: Connection, of: Mapping[str, Any], plan: str) -> dict[str, Any]:
-    execute(connection, _OPEN, {**of, "id": uuid4(), "plan": plan})
-    found = rows(connection, _PINNED, of)
-    if not found:
-        raise _over(of)
-    journal = found[0]
-    named = {**of, "journal_id": journal["id"], "plan": plan, "most": SENT_BYTES}
-    pinned = journal["plan"] if journal["has_steps"] else plan
-    if pinned != journal["plan"]:
-        _note(connection, "UPDATE durable_journal SET plan = %(plan)s", named)
-    if pinned != plan:
-        _note(connection, "UPDATE durable_journal SET refused_plan = %(plan)s", named)
-    steps = rows(connection, _STEPS, named) if pinned == plan else ()
-    # With this, a transaction of the attempt can carry its end (treadle_commit), where the task's role may call that.
-    commit = {
-        "schema": journal["schema"],
-        "attempt": [str(of["attempt_id"]), of["task_instance_id"], str(of["month"]), journal["proof"]],
-    }
-    return {"id": str(journal["id"]), "plan": pinned, "steps": [dict(one) for one in steps], "commit": commit}
+def open_all(
+    connection: Connection, requests: Sequence[Mapping[str, Any]], *, crypto: Crypto, now: datetime
+) -> list[dict[str, Any]]:
+    """Answer several questions ``open_journal`` in a few statements.
 
-
-def _note(connection: Connection, change: LiteralString, named: Mapping[str, Any]) -> None:
-    where: LiteralString = " WHERE task_instance_id = %(task_instance_id)s AND month = %(month)s AND id = "
-    execute(connection, change + where + "%(journal_id)s", named)
+    Raises:
+        InvalidRequestError: one of the attempts is over, or one question is malformed; the others get no answer either.
+    """
+    for one in requests:
+        _text(one["args"], "plan")
+    answers = []
+    for one, found in zip(requests, open_journals(connection, requests, crypto=crypto, now=now), strict=True):
+        if found is None:
+            raise _over(one)
+        answers.append(found)
+    return answers
 
 
 def _record(connection: Connection, of: Mapping[str, Any], value: Any) -> str | None:

@@ -24,6 +24,10 @@ class SupervisorError(RuntimeError):
 class SupervisorBase:
     """Answers the questions of one attempt (``treadle.runtime.supervisor.Supervisor``); subclasses say by what way."""
 
+    def __init__(self) -> None:
+        self._came_along: dict[str, dict[str, Any] | None] = {}
+        """Connections that an answer to another question brought."""
+
     def get_xcoms(self, questions: Sequence[XComQuestion]) -> list[list[XComFound]]:
         """Return, for each question, what was found, in index order."""
         items = [
@@ -60,7 +64,11 @@ class SupervisorBase:
 
     def get_connection(self, conn_id: str) -> dict[str, Any] | None:
         """Return a connection's fields, or None if there is none; its secrets are masked in this attempt's log."""
-        fields: dict[str, Any] | None = self._ask("get_connection", {"conn_id": conn_id})
+        fields: dict[str, Any] | None
+        if conn_id in self._came_along:
+            fields = self._came_along.pop(conn_id)
+        else:
+            fields = self._ask("get_connection", {"conn_id": conn_id})
         if fields is not None:
             masking.add_connection(fields)
         return fields
@@ -89,9 +97,13 @@ class SupervisorBase:
         found: list[dict[str, Any]] = self._ask("get_triggering_asset_events", {})
         return found
 
-    def open_journal(self, of: str, plan: str) -> dict[str, Any]:  # noqa: ARG002 - the attempt says of which instance
-        """Open the journal of this attempt's durable steps."""
-        found: dict[str, Any] = self._ask("open_journal", {"plan": plan})
+    def open_journal(self, of: str, plan: str, conn_id: str | None = None) -> dict[str, Any]:  # noqa: ARG002
+        """Open the journal of this attempt's durable steps, whose instance the attempt itself names."""
+        args = {"plan": plan} if conn_id is None else {"plan": plan, "conn_id": conn_id}
+        found: dict[str, Any] = self._ask("open_journal", args)
+        if conn_id is not None and "connection" in found:
+            # Answered once: who asks again is told what it is by then. A server that is older answers nothing of it.
+            self._came_along[conn_id] = found.pop("connection")
         return found
 
     def record_step(self, of: str, step: dict[str, str]) -> str | None:  # noqa: ARG002
@@ -137,6 +149,7 @@ class ChildSupervisor(SupervisorBase):
     """Asks over a task child's socket."""
 
     def __init__(self, stream: FrameStream, workload: Workload) -> None:
+        super().__init__()
         self._stream = stream
         self._workload = workload
         self._lock = threading.Lock()

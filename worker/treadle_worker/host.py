@@ -19,6 +19,7 @@ from treadle_worker.attempts import Attempt
 from treadle_worker.config import HostConfig
 from treadle_worker.event_loop import EventLoop
 from treadle_worker.frames import Message
+from treadle_worker.learnt import keep_secret
 from treadle_worker.leases import Leases
 from treadle_worker.link import Link
 from treadle_worker.outcomes import (
@@ -249,7 +250,7 @@ class Host:
         runner, attempt, question = self._questions.pop(message["id"])
         if runner.attempt is not attempt:
             return
-        _keep_secret(question, message.get("result"))
+        keep_secret(question, message.get("result"))
         runner.reply({**message, "id": question.get("id")})
 
     def _beat(self) -> None:
@@ -290,14 +291,6 @@ class Host:
         self._outgoing.flush()
         self._link.flush(self.grace_seconds)
         self._link.close()
-
-
-def _keep_secret(question: Message, result: object) -> None:
-    """Mask in raw output what a task is about to learn."""
-    if question.get("op") == "get_connection" and isinstance(result, dict):
-        masking.add_connection(result)
-    elif question.get("op") == "get_variable" and isinstance(result, str):
-        masking.add_variable(question["args"]["key"], result)
 
 
 def main(arguments: list[str]) -> int:

@@ -226,8 +226,9 @@ class Request(TypedDict):
     ``take_callbacks`` {};
     ``get_asset`` {"kind", "name"}; ``get_asset_events`` {"kind", "name", "after", "before", "limit", "ascending"};
     ``get_triggering_asset_events`` {}; of durable steps (``treadle.runtime.supervisor.Supervisor``) ``open_journal``
-    {"plan"}, ``record_step`` {"name", "inputs", "value"}, ``read_step`` {"name", "inputs"}, ``wait_for_step`` {"kind",
-    "name", "inputs", "seconds"}, ``record_step_failure`` {"name", "inputs", "try", "error_type", "message", "wait"}.
+    {"plan", "conn_id": of the connection that is to come along as ``connection``, may be missing}, ``record_step``
+    {"name", "inputs", "value"}, ``read_step`` {"name", "inputs"}, ``wait_for_step`` {"kind", "name", "inputs",
+    "seconds"}, ``record_step_failure`` {"name", "inputs", "try", "error_type", "message", "wait"}.
     Of sensors and human steps, whose answers stand there too: ``note_wait`` {"mode", "timeout", "first_try"},
     ``get_states`` {"dag_id", "logical_dates", "task_ids", "group_id", "check"}, ``ask_human`` {"subject", "body",
     "options", "defaults", "multiple", "params", "assignees", "seconds"}.

@@ -21,6 +21,7 @@ from treadle_executors.single.reporter import Reporter
 from treadle_worker.attempts import Attempt
 from treadle_worker.event_loop import EventLoop
 from treadle_worker.frames import Message
+from treadle_worker.learnt import keep_secret
 from treadle_worker.leases import Leases
 from treadle_worker.outcomes import Cause, Exit, Place, report_of_child, report_of_exit
 from treadle_worker.protocol import FinishReport, StartAnswer, Workload
@@ -224,7 +225,7 @@ class SingleAttempt:
         """The child asks something; the server answers."""
 
         def reply(said: dict[str, Any]) -> None:
-            _keep_secret(message, said.get("result"))
+            keep_secret(message, said.get("result"))
             runner.reply({"kind": "reply", "id": message.get("id"), **said})
 
         workload = attempt.workload
@@ -254,11 +255,3 @@ class SingleAttempt:
         ended_at = message.get("ended_at")
         moment = ended_at if isinstance(ended_at, str) else timestamp()
         return Place(self._terms.hostname, pid, self._attempt.started_at, moment)
-
-
-def _keep_secret(question: Message, result: object) -> None:
-    """Mask in raw output what the task is about to learn."""
-    if question.get("op") == "get_connection" and isinstance(result, dict):
-        masking.add_connection(result)
-    elif question.get("op") == "get_variable" and isinstance(result, str):
-        masking.add_variable(question["args"]["key"], result)

@@ -17,11 +17,10 @@ from typing import Any, Final
 from uuid import UUID
 
 import psycopg
-from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from treadle_executors.batches import Answers, Batch, ExecutionUnavailable
-from treadle_executors.execution_api import DatabaseExecution, ExecutionApi
+from treadle_executors.execution_api import AnswersTogether, DatabaseExecution, ExecutionApi
 from treadle_executors.executor import ExecutorEvent
 from treadle_executors.local import LocalExecutor
 from treadle_metadata.claims import claim_work
@@ -93,10 +92,15 @@ class Worker:
 
     def _take(self) -> bool:
         """Take what there is room for; tell whether there was anything."""
+        if self._engine.host_pid is None:
+            return False  # Another worker's host runs it sooner than one that has yet to start.
         with self._lock:
             free = self._slots - sum("callback" not in one for one in self._held.values())
         try:
-            texts = self._database.run(lambda connection: self._claim(connection, free))
+            texts = self._database.run(
+                # Callbacks need no slot.
+                lambda connection: claim_work(connection, self._queues, tasks=max(free, 0), callbacks=_CALLBACKS)
+            )
         except DBAPIError as error:
             log.warning("the queue cannot be read, trying again: %s", error.orig)
             self._stopping.wait(_PAUSE)
@@ -106,11 +110,6 @@ class Worker:
             self._held |= {one["attempt_id"]: one for one in workloads}
         self._engine.queue(workloads)
         return bool(workloads)
-
-    def _claim(self, connection: Connection, free: int) -> list[str]:
-        """Take callbacks, which need no slot, and attempts of tasks for the free ones."""
-        found = claim_work(connection, self._queues, _CALLBACKS, callbacks=True)
-        return found + claim_work(connection, self._queues, free, callbacks=False) if free > 0 else found
 
     def _listen(self) -> None:
         while not self._stopping.is_set():
@@ -148,6 +147,7 @@ class Worker:
                 has_started = str(event.attempt_id) in self._started
                 self._report(_end_of(workload, event, has_started=has_started))
             self._over([str(event.attempt_id)])
+        self._look.set()
 
     def _report(self, report: FinishReport) -> None:
         for _ in range(_TRIES):
@@ -186,6 +186,12 @@ class _Watched:
     def answer(self, request: Request) -> Any:
         """Pass a question on."""
         return self._execution.answer(request)
+
+    def answer_together(self, requests: Sequence[Request]) -> list[Any]:
+        """Pass questions on."""
+        if isinstance(self._execution, AnswersTogether):
+            return self._execution.answer_together(requests)
+        return [self._execution.answer(one) for one in requests]
 
 
 def _end_of(workload: Workload, event: ExecutorEvent, *, has_started: bool) -> FinishReport:

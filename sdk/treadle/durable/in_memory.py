@@ -19,7 +19,7 @@ class InMemoryJournals:
     def __init__(self) -> None:
         self._journals: dict[str, tuple[str, dict[tuple[str, str], str]]] = {}
 
-    def open_journal(self, of: str, plan: str) -> dict[str, Any]:
+    def open_journal(self, of: str, plan: str, conn_id: str | None = None) -> dict[str, Any]:  # noqa: ARG002
         """Open the journal of a task instance."""
         journal_id, steps = self._journals.setdefault(of, (str(uuid.uuid4()), {}))
         recorded = [{"name": name, "inputs": inputs, "value": value} for (name, inputs), value in steps.items()]

@@ -26,13 +26,13 @@ _LONGEST_TYPE: Final = 250
 class Journal:
     """The recorded steps of one task instance. Threads of the task may share it."""
 
-    def __init__(self, supervisor: Supervisor, context: Any) -> None:
+    def __init__(self, supervisor: Supervisor, context: Any, conn_id: str | None) -> None:
         ti = context["ti"]
         self.context = context
         self._supervisor = supervisor
         self._of = f"{ti.task_id}[{ti.map_index}]"
         plan = code_version(ti.task)
-        found = supervisor.open_journal(self._of, plan)
+        found = supervisor.open_journal(self._of, plan, conn_id)
         if found["plan"] != plan:
             raise StepPlanChangedError(f"task {ti.task_id!r} of run {ti.run_id!r}", found["plan"], plan)
         self._id: str = found["id"]
@@ -116,8 +116,10 @@ _lock = threading.Lock()
 _open: list[Journal] = []
 
 
-def journal() -> Journal | None:
+def journal(conn_id: str | None = None) -> Journal | None:
     """Return the journal of the running attempt, opened by the first step; None outside a task.
+
+    Whoever needs connection ``conn_id`` next gets it from the server along with the journal.
 
     Raises:
         StepPlanChangedError: the recorded steps are of other code.
@@ -127,5 +129,5 @@ def journal() -> Journal | None:
         return None
     with _lock:
         if not _open or _open[0].context is not context:
-            _open[:] = [Journal(supervisor, context)]
+            _open[:] = [Journal(supervisor, context, conn_id)]
         return _open[0]

@@ -58,7 +58,7 @@ class TransactionDecoratedOperator(PythonOperator):
 
     def call(self, context: Any) -> Any:
         """Call the function within a transaction, unless an attempt before this one has committed it."""
-        found = journal()
+        found = journal(self.conn_id)
         if found is None:
             raise NotInTaskError("@task.transaction")
         ti = context["ti"]

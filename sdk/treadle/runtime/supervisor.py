@@ -85,8 +85,10 @@ class Supervisor(Protocol):
     def get_triggering_asset_events(self) -> list[dict[str, Any]]:
         """Return the events that the attempt's run was made of, the oldest first."""
 
-    def open_journal(self, of: str, plan: str) -> dict[str, Any]:
+    def open_journal(self, of: str, plan: str, conn_id: str | None = None) -> dict[str, Any]:
         """Open the journal of durable steps of task instance ``of``, pinned to the code ``plan``.
+
+        With ``conn_id`` the connection, which is asked for next, comes along with it, where that saves a question.
 
         Returns ``id``, ``plan`` (that of the recorded steps: the same one, or nothing may be replayed) and ``steps``:
         name, inputs and value (None: ask :meth:`read_step`) of each that is recorded.
