@@ -72,7 +72,7 @@ def serving(folder: Path, size: web_data.Size) -> Iterator[Served]:
         with (folder / "web.log").open("ab") as log:
             process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
         try:
-            wait_for(lambda: _answers(port), 60)
+            wait_for(lambda: _answers(port), 180)
             yield Served(port, process.pid, *_login(database, port), database)
         finally:
             process.send_signal(signal.SIGTERM)

@@ -17,6 +17,7 @@ from treadle_metadata.login_settings import LoginSettings
 from treadle_metadata.queries.log_windows import LineIndexes
 from treadle_metadata.queries.ui.structures import StructureCache
 from treadle_metadata.settings import Settings
+from treadle_webserver.graph_texts import GraphTexts
 from treadle_webserver.identity_provider import IdentityProvider
 from treadle_webserver.scoped import ScopedDatabase
 from treadle_webserver.throttle import Throttle
@@ -41,6 +42,8 @@ class Service:
     """Sends the logs of worker machines on to the remote store, if there is one."""
     structures: StructureCache = field(default_factory=StructureCache)
     """The structures of versions that pages asked for last."""
+    graphs: GraphTexts = field(default_factory=GraphTexts)
+    """Their graphs, written out."""
     line_indexes: LineIndexes = field(default_factory=LineIndexes)
     """Where the lines of the logs begin that were read last."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request, Response
 
 from treadle_metadata.queries.dags import get_dag
 from treadle_metadata.queries.paging import PageRequest
@@ -15,7 +15,7 @@ from treadle_webserver.parameters import DagId
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.times import utc
-from treadle_webserver.shapes.ui.structure import CodeDiffShape, CodeShape, GraphShape, graph_shape
+from treadle_webserver.shapes.ui.structure import CodeDiffShape, CodeShape, GraphShape
 
 router = APIRouter(prefix="/ui/dags/{dag_id}", tags=["UI"], route_class=RetriedRoute)
 
@@ -23,14 +23,17 @@ Version = Annotated[int, Query(ge=1, le=2**31 - 1)]
 _VERSIONS = 200
 
 
-@router.get("/graph")
+@router.get("/graph", response_model=GraphShape)
 def get_ui_graph(
-    dag_id: DagId, service: ServiceOf, version_number: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None
-) -> GraphShape:
+    request: Request,
+    dag_id: DagId,
+    service: ServiceOf,
+    version_number: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+) -> Response:
     """Return the nodes and edges of a version, the newest without a number. What is live comes from ``states``."""
     with service.database.begin() as connection:
         structure = service.structures.get(connection, version_id_of(connection, dag_id, version_number))
-    return graph_shape(structure)
+    return service.graphs.of(structure).answer(request)
 
 
 @router.get("/code")

@@ -1,6 +1,6 @@
 import { Background, Controls, MiniMap, ReactFlow, ReactFlowProvider, useReactFlow } from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
-import { type RefObject, useEffect, useMemo, useRef } from "react";
+import { type RefObject, useDeferredValue, useEffect, useMemo, useRef } from "react";
 import { colourOf } from "../../../components/state";
 import { RoutedEdge } from "./edge";
 import { type FlowEdge, type FlowNode, flowEdges, flowNodes, middleOf, sizeOf } from "./flow";
@@ -34,6 +34,8 @@ function Drawing({ layout }: CanvasProps) {
     const frame = useRef<HTMLDivElement>(null);
     const nodes = useMemo(() => flowNodes(layout.graph, layout.boxes), [layout]);
     const edges = useMemo(() => flowEdges(layout.graph.edges, layout.routes, kin), [layout, kin]);
+    // A map of much takes longer to draw than the part that is seen, so it comes after it.
+    const hasMap = useDeferredValue(nodes.length >= MAPPED, false);
     useView(frame, layout);
     return (
         <div ref={frame} className={styles.canvas}>
@@ -55,7 +57,7 @@ function Drawing({ layout }: CanvasProps) {
             >
                 <Background gap={24} size={1} />
                 <Controls showInteractive={false} />
-                {nodes.length >= MAPPED && (
+                {hasMap && (
                     <MiniMap<FlowNode>
                         pannable
                         zoomable

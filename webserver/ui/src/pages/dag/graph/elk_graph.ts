@@ -23,9 +23,6 @@ const OPTIONS = {
     "elk.padding": "[top=38,left=14,bottom=14,right=14]",
 } as const;
 
-/** Above this many nodes the layout that looks best takes too long. */
-const MANY = 150;
-
 const BEST = {
     "elk.layered.nodePlacement.strategy": "NETWORK_SIMPLEX",
     "elk.hierarchyHandling": "INCLUDE_CHILDREN",
@@ -36,35 +33,17 @@ const BEST = {
     "elk.json.edgeCoords": "ROOT",
 } as const;
 
-const QUICK = {
-    "elk.layered.thoroughness": "1",
-    "elk.layered.nodePlacement.strategy": "SIMPLE",
-    "elk.layered.layering.strategy": "LONGEST_PATH",
-    "elk.layered.crossingMinimization.greedySwitch.type": "OFF",
-    // Edges are drawn from node to node by the page; what ELK does with them only costs time.
-    "elk.edgeRouting": "POLYLINE",
-} as const;
-
-/**
- * Return a graph as ELK wants it: each open group with its own content.
- *
- * A graph that is not large is laid out as a whole, and ELK says where its edges bend. In a large one edges are lifted
- * to the level on which their ends part, so that every group is laid out by itself; that makes thousands of nodes quick.
- */
+/** Return a graph as ELK wants it: each open group with its own content, laid out as a whole, and edges routed. */
 export function elkGraphOf({ nodes, edges }: SeenGraph): ElkNode {
-    const isMuch = nodes.length > MANY;
-    const layoutOptions = { ...OPTIONS, ...(isMuch ? QUICK : BEST) };
-    const children = new Map<string | null, SeenNode[]>();
-    for (const one of nodes) children.set(one.parent, [...(children.get(one.parent) ?? []), one]);
-    const owned = isMuch ? liftedEdges(nodes, edges) : new Map([[null, edges.map(elkEdge)]]);
-    const build = (parent: string | null): Pick<ElkNode, "children" | "edges"> => ({
-        children: (children.get(parent) ?? []).map((one) => {
-            const isOpen = one.node.kind === "group" && !one.isClosed && children.has(one.node.id);
-            return { id: one.node.id, ...(isOpen ? { layoutOptions, ...build(one.node.id) } : sizeOf(one)) };
-        }),
-        edges: owned.get(parent) ?? [],
-    });
-    return { id: "graph", layoutOptions, ...build(null) };
+    const layoutOptions = { ...OPTIONS, ...BEST };
+    const build = (parent: string | null): ElkNode[] =>
+        nodes
+            .filter((one) => one.parent === parent)
+            .map((one) => {
+                const children = one.isClosed ? [] : build(one.node.id);
+                return { id: one.node.id, ...(children.length > 0 ? { layoutOptions, children } : sizeOf(one)) };
+            });
+    return { id: "graph", layoutOptions, children: build(null), edges: edges.map(elkEdge) };
 }
 
 /** The name of an edge: there is one at most from one node to another. */
@@ -76,33 +55,9 @@ function elkEdge({ source, target, label }: SeenGraph["edges"][number]): ElkExte
     return { id: edgeId(source, target), sources: [source], targets: [target], labels };
 }
 
-function sizeOf({ node }: SeenNode): { width: number; height: number } {
+/** Return how large a node is that has nothing in it. */
+export function sizeOf({ node }: SeenNode): { width: number; height: number } {
     return node.kind === "task" || node.kind === "group" ? TASK : ASSET;
-}
-
-function liftedEdges(nodes: readonly SeenNode[], edges: SeenGraph["edges"]): Map<string | null, ElkExtendedEdge[]> {
-    const parents = new Map(nodes.map((one) => [one.node.id, one.parent]));
-    const found = new Map<string | null, Map<string, ElkExtendedEdge>>();
-    for (const { source, target } of edges) {
-        const above = pathTo(source, parents);
-        const other = pathTo(target, parents);
-        let level = 0;
-        while (level < above.length - 1 && level < other.length - 1 && above[level] === other[level]) level++;
-        const [from, to] = [above[level], other[level]];
-        if (from === undefined || to === undefined || from === to) continue;
-        const owner = level === 0 ? null : (above[level - 1] ?? null);
-        const own = found.get(owner) ?? new Map<string, ElkExtendedEdge>();
-        own.set(edgeId(from, to), { id: edgeId(from, to), sources: [from], targets: [to] });
-        found.set(owner, own);
-    }
-    return new Map([...found].map(([owner, own]) => [owner, [...own.values()]]));
-}
-
-/** Return the groups around a node and itself, the outermost first. */
-function pathTo(id: string, parents: ReadonlyMap<string, string | null>): string[] {
-    const found = [id];
-    for (let one = parents.get(id); one !== undefined && one !== null; one = parents.get(one)) found.push(one);
-    return found.reverse();
 }
 
 /** Return the place of each node of what ELK laid out, within the group that it stands in. */
@@ -127,10 +82,9 @@ export interface Route {
     label: Point | null;
 }
 
-/** Return the routes of the edges on the whole canvas; none of a graph too large for ELK to route. */
+/** Return the routes of the edges on the whole canvas. */
 export function routesOf(root: ElkNode): Map<string, Route> {
     const found = new Map<string, Route>();
-    if (root.layoutOptions?.["elk.json.edgeCoords"] !== "ROOT") return found;
     for (const edge of root.edges ?? []) {
         const points = (edge.sections ?? []).flatMap((one) => [
             one.startPoint,

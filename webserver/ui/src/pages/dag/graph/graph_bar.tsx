@@ -1,4 +1,4 @@
-import { useId } from "react";
+import { useId, useState } from "react";
 import { Link } from "react-router";
 import { Button } from "../../../components/button";
 import { Field } from "../../../components/field";
@@ -21,6 +21,7 @@ export function GraphBar({ graph, folded, version }: GraphBarProps) {
     const { foldAll, toggled } = useFolding();
     const isList = address.get("view") === "list";
     const names = useId();
+    const [isSought, setSought] = useState(false);
     const find = (id: string) => {
         if (!graph.nodes.some((node) => node.id === id)) return change({ task: null });
         const closed = groupsAround(graph.nodes, id).filter((group) => folded.has(group));
@@ -45,18 +46,12 @@ export function GraphBar({ graph, folded, version }: GraphBarProps) {
                     list={names}
                     defaultValue={address.get("task") ?? ""}
                     key={address.get("task")}
+                    onFocus={() => setSought(true)}
                     onChange={(event) =>
                         graph.nodes.some((node) => node.id === event.target.value) && find(event.target.value)
                     }
                 />
-                <datalist id={names}>
-                    {graph.nodes
-                        .filter((node) => node.kind === "task")
-                        .slice(0, 2000)
-                        .map((node) => (
-                            <option key={node.id} value={node.id} />
-                        ))}
-                </datalist>
+                <datalist id={names}>{isSought && <Names graph={graph} />}</datalist>
                 <div className={toolbar.buttons}>
                     {!isList && graph.nodes.some((node) => node.kind === "group") && (
                         <>
@@ -72,6 +67,12 @@ export function GraphBar({ graph, folded, version }: GraphBarProps) {
             {chosen !== undefined && <Chosen dagId={graph.dag_id} node={chosen} graph={graph} />}
         </>
     );
+}
+
+/** The names that the field offers; thousands of them are not made before somebody wants them. */
+function Names({ graph }: { graph: GraphShape }) {
+    const tasks = graph.nodes.filter((node) => node.kind === "task");
+    return tasks.slice(0, 2000).map((node) => <option key={node.id} value={node.id} />);
 }
 
 /** What is known of the chosen task without a run. */

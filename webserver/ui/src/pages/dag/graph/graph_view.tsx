@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { answered, api } from "../../../api/client";
 import { keys } from "../../../api/keys";
@@ -15,12 +15,9 @@ import { type GraphShape, kinOf, seenOf } from "./model";
 import { SeenContext, useRunStates } from "./run_states";
 import { TaskList } from "./task_list";
 
-/** The graph of a version of a DAG, with the states of a run where one is chosen; then it is the run's version. */
-export function GraphView({ dagId, runId }: { dagId: string; runId: string | null }) {
-    const [address] = useAddress();
-    const run = useRunStates(dagId, runId);
-    const version = versionOf(address) ?? run.data?.version_number ?? null;
-    const graph = useQuery({
+/** What is asked for the graph of a version, of the newest one where none is named. */
+export const graphOf = (dagId: string, version: number | null) =>
+    queryOptions({
         queryKey: [...keys.dag(dagId), "graph", version],
         queryFn: () =>
             answered(
@@ -28,8 +25,14 @@ export function GraphView({ dagId, runId }: { dagId: string; runId: string | nul
                     params: { path: { dag_id: dagId }, query: { version_number: version } },
                 }),
             ),
-        enabled: runId === null || !run.isPending,
     });
+
+/** The graph of a version of a DAG, with the states of a run where one is chosen; then it is the run's version. */
+export function GraphView({ dagId, runId }: { dagId: string; runId: string | null }) {
+    const [address] = useAddress();
+    const run = useRunStates(dagId, runId);
+    const version = versionOf(address) ?? run.data?.version_number ?? null;
+    const graph = useQuery({ ...graphOf(dagId, version), enabled: runId === null || !run.isPending });
     if (run.isError) return <ErrorNote error={run.error} />;
     if (graph.isError) return <ErrorNote error={graph.error} />;
     if (graph.data === undefined) return <Skeleton height="30rem" />;

@@ -1,8 +1,17 @@
+import { queries } from "../../../api/queries";
 import { ChosenRun } from "../chosen_run";
+import { early } from "../early";
 import { useDag } from "../shape";
 import toolbar from "../toolbar.module.css";
 import { useAddress } from "../use_address";
-import { GraphView } from "./graph_view";
+import { versionOf } from "../version_select";
+import { GraphView, graphOf } from "./graph_view";
+
+// Of which version the graph of a run is has to be asked first.
+export const loader = early(async ({ dagId, address }) => {
+    if (!address.has("run")) await queries.prefetchQuery(graphOf(dagId, versionOf(address)));
+});
+export { shouldRevalidate } from "../early";
 
 /** The graph of the DAG, with the states of the run that the address names. */
 export function Component() {

@@ -1,10 +1,14 @@
-import ElkApi from "elkjs/lib/elk-api";
+import ElkApi, { type ELK } from "elkjs/lib/elk-api";
 import workerUrl from "elkjs/lib/elk-worker.min.js?url";
 import { type Box, boxesOf, elkGraphOf, type Route, routesOf } from "./elk_graph";
 import type { SeenGraph } from "./model";
+import { quickLayout } from "./quick_layout";
 
-// One worker serves every graph. It starts while the graph is still being fetched, since that takes about as long.
-const elk = new ElkApi({ workerUrl });
+/** Above this many nodes the layout that looks best takes too long. */
+const MANY = 80;
+
+// One worker serves every graph that is not large. It takes a while to start, so it does not for those that are.
+let elk: ELK | undefined;
 
 /** Where all of a graph stands. */
 export interface Layout {
@@ -13,13 +17,10 @@ export interface Layout {
     routes: ReadonlyMap<string, Route>;
 }
 
-/** Lay out a graph. It is worked out beside the page, which stays usable meanwhile. */
+/** Lay out a graph: what ELK works out is worked out beside the page, which stays usable meanwhile. */
 export async function layOut(graph: SeenGraph): Promise<Layout> {
-    const root = elkGraphOf(graph);
-    const laidOut = await elk.layout(root);
-    return {
-        graph,
-        boxes: boxesOf(laidOut),
-        routes: routesOf({ ...laidOut, layoutOptions: root.layoutOptions ?? {} }),
-    };
+    if (graph.nodes.length > MANY) return { graph, boxes: quickLayout(graph), routes: new Map() };
+    elk ??= new ElkApi({ workerUrl });
+    const laidOut = await elk.layout(elkGraphOf(graph));
+    return { graph, boxes: boxesOf(laidOut), routes: routesOf(laidOut) };
 }

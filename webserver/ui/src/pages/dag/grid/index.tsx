@@ -1,8 +1,10 @@
 import { useCallback, useMemo } from "react";
+import { queries } from "../../../api/queries";
 import { Button } from "../../../components/button";
 import { Field } from "../../../components/field";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import { ChosenRun } from "../chosen_run";
+import { early } from "../early";
 import { foldedOf } from "../folding";
 import { Legend } from "../legend";
 import { RunFilterBar, runFilterOf } from "../run_filter";
@@ -11,7 +13,10 @@ import toolbar from "../toolbar.module.css";
 import { useAddress, useFolding } from "../use_address";
 import { GridTable } from "./grid_table";
 import { columnsOf, type GridColumn, type GridRow, rowsNamed, rowsOf, visibleRows } from "./rows";
-import { useGrid } from "./use_grid";
+import { gridOf, useGrid } from "./use_grid";
+
+export const loader = early(({ dagId, address }) => queries.prefetchInfiniteQuery(gridOf(dagId, runFilterOf(address))));
+export { shouldRevalidate } from "../early";
 
 /** Runs by tasks: one look tells what ran, what failed, and how long it took. */
 export function Component() {

@@ -1,4 +1,4 @@
-import { type InfiniteData, type QueryKey, useInfiniteQuery } from "@tanstack/react-query";
+import { type InfiniteData, infiniteQueryOptions, type QueryKey, useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { answered, api } from "../../../api/client";
 import { keys } from "../../../api/keys";
@@ -9,16 +9,20 @@ import { type GridPage, withFresh } from "./rows";
 
 const RUNS_OF_PAGE = 60;
 
-/** The runs of a DAG in pages, kept up to date by fetching only those of which the live stream tells. */
-export function useGrid(dagId: string, filter: RunFilter) {
-    const word = JSON.stringify(filter);
-    const grid = useInfiniteQuery({
-        queryKey: keyOf(dagId, word),
+/** What is asked for the newest runs, and then for older ones. */
+export function gridOf(dagId: string, filter: RunFilter) {
+    return infiniteQueryOptions({
+        queryKey: keyOf(dagId, JSON.stringify(filter)),
         queryFn: ({ pageParam }) => fetchPage(dagId, { ...filter, cursor: pageParam, limit: RUNS_OF_PAGE }),
         initialPageParam: "",
         getNextPageParam: (page) => page.next_cursor,
-        placeholderData: (before) => before,
     });
+}
+
+/** The runs of a DAG in pages, kept up to date by fetching only those of which the live stream tells. */
+export function useGrid(dagId: string, filter: RunFilter) {
+    const word = JSON.stringify(filter);
+    const grid = useInfiniteQuery({ ...gridOf(dagId, filter), placeholderData: (before) => before });
     useEffect(() => followRuns(dagId, word), [dagId, word]);
     return grid;
 }
