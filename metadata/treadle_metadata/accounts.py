@@ -27,6 +27,8 @@ from treadle_metadata.statements import execute, rows, tuples
 
 SHORTEST_PASSWORD: Final = 8
 LONGEST_PASSWORD: Final = 1024
+ACCOUNTS_LOCK: Final = 0x74726561646C6512
+"""Key of the advisory lock of whoever takes rights from an account."""
 FIRST: Final = "admin"
 """The name of the account that a new installation gets."""
 
@@ -209,13 +211,19 @@ def delete_account(connection: Connection, username: str) -> None:
         ConflictError: nobody could manage accounts any more.
     """
     require_account(connection, username)
-    was_managed = _is_managed(connection)
+    was_managed = _is_managed(connection, alone=True)
     execute(connection, "DELETE FROM account WHERE username = %(username)s", {"username": username})
     _keep_managed(connection, was_managed)
 
 
-def _is_managed(connection: Connection) -> bool:
-    """Tell whether anybody may manage accounts."""
+def _is_managed(connection: Connection, *, alone: bool = False) -> bool:
+    """Tell whether anybody may manage accounts; ``alone``: others who change accounts wait until this transaction ends.
+
+    Of two who deactivate each other at the same moment, each alone would leave one; only in a row does the second see
+    that nobody would be left.
+    """
+    if alone:
+        execute(connection, "SELECT pg_advisory_xact_lock(%(key)s)", {"key": ACCOUNTS_LOCK})
     sql = """
         SELECT FROM account LEFT JOIN role ON role.name = account.role
         WHERE account.is_active AND (account.role = %(admin)s OR %(needed)s = ANY(role.permissions)) LIMIT 1
@@ -234,7 +242,7 @@ def _keep_managed(connection: Connection, was_managed: bool) -> None:
 
 def _change(connection: Connection, username: str, values: dict[str, Any]) -> None:
     require_account(connection, username)
-    was_managed = _is_managed(connection)
+    was_managed = _is_managed(connection, alone=True)
     sql = """
         UPDATE account SET password_hash = coalesce(%(password_hash)s, password_hash),
                role = coalesce(%(role)s, role), is_active = coalesce(%(is_active)s, is_active)

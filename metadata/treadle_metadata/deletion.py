@@ -9,6 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from treadle_metadata.connection import PARSE, RUNS, WAKE, notify
+from treadle_metadata.deciding.wording import counted
 from treadle_metadata.endings import end_runs
 from treadle_metadata.errors import ConflictError, shown
 from treadle_metadata.pausing import set_paused
@@ -123,7 +124,9 @@ def _counted(connection: Connection, dag_id: str) -> tuple[int, int]:
 
 
 def _unfinished(dag_id: str, number: int) -> ConflictError:
-    return ConflictError(f"DAG {shown(dag_id)} has {number} unfinished runs: let them end or mark them failed first")
+    them = "it" if number == 1 else "them"
+    runs = counted(number, "unfinished run")
+    return ConflictError(f"DAG {shown(dag_id)} has {runs}: let {them} end or mark {them} failed first")
 
 
 def delete_run(connection: Connection, dag_id: str, run_id: str, *, end_first: bool = False, now: datetime) -> None:

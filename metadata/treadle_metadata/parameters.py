@@ -11,6 +11,7 @@ from typing import Any
 
 from treadle.document import DagDocument
 from treadle.errors import ParamError
+from treadle.wording import did_you_mean
 from treadle_metadata.errors import InvalidRequestError, shown
 
 
@@ -33,3 +34,21 @@ def checked_conf(document: DagDocument, conf: Mapping[str, Any]) -> Mapping[str,
         except ParamError as error:
             raise InvalidRequestError(f"the conf does not suit DAG {shown(document.dag_id)}: {error}") from error
     return conf
+
+
+def conf_warnings(document: DagDocument, conf: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each key of ``conf`` that is nearly the name of a param, but is none.
+
+    Other keys than params are lawful, as in Airflow: a DAG may read them from ``dag_run.conf``.
+    """
+    names = [param.name for param in document.params]
+    free = [name for name in names if name not in conf]
+    found = []
+    for key in conf if free else ():
+        meant = "" if key in names else did_you_mean(key, free)
+        if meant:
+            found.append(
+                f"{shown(key)} in the conf is no param of DAG {shown(document.dag_id)}{meant} "
+                "The run keeps it, and the param has its default"
+            )
+    return found

@@ -21,7 +21,7 @@ from treadle.timetables.factory import from_document
 from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
 from treadle_metadata.identifiers import checked_run_id, month_of
-from treadle_metadata.parameters import checked_conf
+from treadle_metadata.parameters import checked_conf, conf_warnings
 from treadle_metadata.queries.dags import no_such_dag
 from treadle_metadata.statements import rows
 from treadle_metadata.transitions import runs
@@ -46,8 +46,9 @@ def trigger_run(
 ) -> Mapping[str, Any]:
     """Make one manual run (or one of ``run_type``), queued, and wake the schedulers; return its row of ``dag_run``.
 
-    ``conf`` is checked against the DAG's params. Without ``logical_date`` the run has none. ``run_after`` defaults to
-    now, the data interval to what the DAG's timetable says of a manual run, with the setting ``cron_style``.
+    ``conf`` is checked against the DAG's params; ``conf_warnings`` of the row are sentences on keys that nearly name
+    one. Without ``logical_date`` the run has none. ``run_after`` defaults to now, the data interval to what the DAG's
+    timetable says of a manual run, with the setting ``cron_style``.
 
     Raises:
         NotFoundError: there is no such DAG.
@@ -76,7 +77,7 @@ def trigger_run(
     }
     if partition_key is not None:
         new["partition_key"] = checked_partition_key(partition_key)
-    return _made(connection, new, now)
+    return {**_made(connection, new, now), "conf_warnings": conf_warnings(document, conf or {})}
 
 
 def _made(connection: Connection, new: Mapping[str, Any], now: datetime) -> Mapping[str, Any]:

@@ -31,9 +31,14 @@ class DagFunction:
         """Make the DAG. Arguments given here are its params' defaults, over those of the function's signature."""
         arguments: dict[str, Any] = {"doc_md": docstring(self.function), **self.arguments}
         with DAG(self.dag_id, **arguments) as made:
-            made.fileloc, made.line = self._code.co_filename, self._code.co_firstlineno
+            made.fileloc, made.line = self.site
             self.function(**{name: DagParam(made, name, value) for name, value in self._params(args, kwargs).items()})
         return made
+
+    @property
+    def site(self) -> tuple[str, int]:
+        """File and line of the function."""
+        return self._code.co_filename, self._code.co_firstlineno
 
     def _params(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         fault = self._parameters.fault_of(args, kwargs)

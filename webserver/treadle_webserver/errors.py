@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from typing import Final
+from typing import Any, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 from starlette.exceptions import HTTPException
 
@@ -21,9 +22,9 @@ from treadle_metadata.errors import (
     LogStoreError,
     MetadataError,
     NotFoundError,
-    shown,
 )
-from treadle_webserver.problems import FieldErrorShape, problem
+from treadle_webserver.faults import faults_of
+from treadle_webserver.problems import problem
 
 _LOG = logging.getLogger(__name__)
 
@@ -39,7 +40,6 @@ _STATUS: Final[dict[type[MetadataError], int]] = {
 }
 _SHOWN: Final = 200
 _UNIQUE_VIOLATION: Final = "23505"
-_PLACES: Final = {"path": "part of the address", "query": "query parameter", "header": "header", "body": "body"}
 
 
 def install(app: FastAPI) -> None:
@@ -76,25 +76,32 @@ async def _http_error(_: Request, error: Exception) -> JSONResponse:
     return problem(error.status_code, str(error.detail), headers=error.headers)
 
 
-async def _validation_error(_: Request, error: Exception) -> JSONResponse:
-    # Without the input: it may be a password, or 10 kB.
+async def _validation_error(request: Request, error: Exception) -> JSONResponse:
     found = error.errors() if isinstance(error, RequestValidationError) else []
-    faults: list[FieldErrorShape] = [
-        {
-            "loc": [part if isinstance(part, int) else str(part)[:_SHOWN] for part in one["loc"]],
-            "msg": str(one["msg"])[:_SHOWN],
-            "type": one["type"],
-        }
-        for one in found
-    ]
+    faults = faults_of(found, _models_of(request.scope.get("route")))
     if not faults:
         return problem(422, "the request cannot be used")
     first = faults[0]
-    what = _PLACES.get(str(first["loc"][0]), "part") if first["loc"] else "request"
-    which = ".".join(str(part) for part in first["loc"][1:])
-    more = f" (and {len(faults) - 1} more faults)" if len(faults) > 1 else ""
-    sentence = f"{what} {shown(which)}: {first['msg']}{more}" if which else f"{what}: {first['msg']}{more}"
-    return problem(422, sentence, what=what, which=which, expected=first["msg"], errors=faults)
+    others = len(faults) - 1
+    more = f" (and {others} more {'fault' if others == 1 else 'faults'})" if others else ""
+    return problem(
+        422,
+        f"{first.sentence}{more}",
+        what=first.what,
+        which=first.which,
+        found=first.entry.get("found"),
+        expected=first.entry["msg"],
+        errors=[one.entry for one in faults],
+    )
+
+
+def _models_of(route: object) -> dict[str, Any]:
+    """Return the models of a route's body and query, for the names that they know."""
+    if not isinstance(route, APIRoute):
+        return {}
+    body = None if route.body_field is None else route.body_field.field_info.annotation
+    query = [one.field_info.annotation for one in route.dependant.query_params]
+    return {"body": body, "query": query[0] if len(query) == 1 else None}
 
 
 async def _unstorable(_: Request, error: Exception) -> JSONResponse:

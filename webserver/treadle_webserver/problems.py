@@ -17,11 +17,13 @@ MEDIA_TYPE: Final = "application/problem+json"
 
 
 class FieldErrorShape(TypedDict):
-    """What is wrong with one parameter or field: where it stands, what was expected, and the kind of the fault."""
+    """What is wrong with one parameter or field: where it stands, what was expected, the kind of the fault, and what
+    was found there: of a body only what kind of value."""
 
     loc: list[int | str]
     msg: str
     type: str
+    found: NotRequired[str]
 
 
 class ProblemShape(TypedDict):
@@ -33,6 +35,7 @@ class ProblemShape(TypedDict):
     detail: str
     what: NotRequired[str]
     which: NotRequired[str]
+    found: NotRequired[str]
     expected: NotRequired[str]
     errors: NotRequired[list[FieldErrorShape]]
 
@@ -43,12 +46,13 @@ def problem(
     *,
     what: str | None = None,
     which: str | None = None,
+    found: str | None = None,
     expected: str | None = None,
     errors: Sequence[FieldErrorShape] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
     """Return an error as an answer; facts that are None are left out."""
-    facts: dict[str, Any] = {"what": what, "which": which, "expected": expected, "errors": errors}
+    facts: dict[str, Any] = {"what": what, "which": which, "found": found, "expected": expected, "errors": errors}
     content = {"type": "about:blank", "title": _title(status), "status": status, "detail": detail}
     return JSONResponse(
         content | {name: value for name, value in facts.items() if value is not None},

@@ -138,7 +138,8 @@ def _create(
         **how,
     )
     if made.id is not None:
-        audit.record(connection, actor=edge.actor(), event="create_backfill", now=now, dag_id=dag_id)
+        detail = {"from_date": start, "to_date": end, **how, "backfill": made.id}
+        audit.record(connection, actor=edge.actor(), event="create_backfill", now=now, dag_id=dag_id, detail=detail)
     return made, bool(get_dag(connection, dag_id)["is_paused"])
 
 

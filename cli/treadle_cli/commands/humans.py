@@ -96,11 +96,10 @@ def answer(
         instance = get_instance(connection, dag_id, found["run_id"], task_id, map_index)
         by, now = edge.actor(), edge.now()
         step = human_steps.respond(connection, instance, options, given, by=by, for_others=True, now=now)
-        detail = {"task_id": task_id, "map_index": map_index, "chosen": list(options)}
-        run_id = found["run_id"]
         audit.record(
-            connection, actor=by, event="answer_human_step", dag_id=dag_id, run_id=run_id, detail=detail, now=now
-        )
+            connection, actor=by, event="answer_human_step", dag_id=dag_id, run_id=found["run_id"], task_id=task_id,
+            map_index=map_index, detail={"chosen": list(options)}, now=now,
+        )  # fmt: skip
         return step
 
     step = in_database(act)

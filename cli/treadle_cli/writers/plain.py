@@ -10,16 +10,18 @@ from typing import Final
 
 import click
 
-from treadle_cli.output import Listing, Row, text
+from treadle_cli.output import Listing, Row, say, text
 
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
 def write_listing(listing: Listing) -> None:
-    """Print the column names and the rows."""
+    """Print the column names and the rows; that there are none is told on standard error, too."""
     click.echo("\t".join(listing.columns))
     for row in listing.rows:
         click.echo("\t".join(text(row.get(column)).translate(_ESCAPES) for column in listing.columns))
+    if not listing.rows:
+        say(listing.empty)
 
 
 def write_record(record: Row) -> None:

@@ -22,6 +22,9 @@ from treadle_metadata.remote_logs.places import LogFile
 STRETCH: Final = 256 * 1024
 """Bytes of a log from one mark of its index to the next, about."""
 
+MOST_SEARCHED: Final = 64 * 1024 * 1024
+"""Bytes that one search reads, about: some tenths of a second. Whoever asks goes on from where it stopped."""
+
 _KEPT: Final = 32
 _COUNTED: Final = {
     "error": (b'"level":"error"', b'"level":"critical"', b'"level": "error"', b'"level": "critical"'),
@@ -141,14 +144,25 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found; ``next_line`` is where to search on, None when the end was reached."""
+    """What a search found; ``next_line`` is where to search on, None when the end was reached.
+
+    There may be no match and a next line: the search stopped after ``MOST_SEARCHED`` bytes.
+    """
 
     matches: list[Match]
     next_line: int | None
 
 
 def search(
-    log: LogFile, name: str, indexes: LineIndexes, words: str, *, levels: frozenset[str], first: int, limit: int
+    log: LogFile,
+    name: str,
+    indexes: LineIndexes,
+    words: str,
+    *,
+    levels: frozenset[str],
+    first: int,
+    limit: int,
+    most_bytes: int = MOST_SEARCHED,
 ) -> Found:
     """Find lines from ``first`` on that hold ``words`` (letter case aside) and have one of ``levels`` (empty: any).
 
@@ -172,6 +186,9 @@ def search(
                     matches.append(Match(at, line))
                     if len(matches) == limit:
                         return Found(matches, at + 1 if at + 1 < index.lines else None)
+            most_bytes -= len(block)
+            if most_bytes <= 0 and following < index.lines:
+                return Found(matches, following)
     return Found(matches, None)
 
 

@@ -189,6 +189,9 @@ _CLOSE_MARKED: Final = """
 
 _GIVEN_ANOTHER_STATE: Final = "its task was given another state, or its run ended"
 
+TAKES_STATE: Final = ACTIVE | {TaskState.DEFERRED}
+"""Whatever is in one of these states when its run is ended takes the run's state; what has not started is skipped."""
+
 MOST_RETRIES: Final = 2**30
 """More would not fit the columns, once counted on from the tries that an instance has had."""
 
@@ -341,7 +344,7 @@ def end(
             "dag_run_ids": list(dag_run_ids),
             "sparing": list(sparing),
             "state": state.value,
-            "active": sorted(ACTIVE | {TaskState.DEFERRED}),
+            "active": sorted(TAKES_STATE),
             "finished": sorted(FINISHED),
             "month": month,
             "now": now,

@@ -19,6 +19,7 @@ from types import CodeType, ModuleType
 from typing import Any, Final
 
 from treadle import collection
+from treadle.dag_decorator import DagFunction
 from treadle.dags import DAG
 from treadle.digest import digest_of
 from treadle.document import to_json
@@ -101,8 +102,22 @@ def _run(source: Source, code: CodeType) -> list[tuple[DAG, str | None]]:
         dags = collection.collect(list(vars(module).values()))
     except BaseException as error:
         raise FileFailed(_error_of_run(source, error)) from None
+    if not dags:
+        _refuse_uncalled(source, module)
     origins = _origins(source, [one for one in modules_since(before) if one is not module])
     return [(dag, origins.get(id(dag))) for dag in dags]
+
+
+def _refuse_uncalled(source: Source, module: ModuleType) -> None:
+    """Refuse a file without DAGs that defines a ``@dag`` function and forgets to call it, which Airflow passes over."""
+    for value in vars(module).values():
+        if isinstance(value, DagFunction) and value.site[0] == source.path:
+            name, line = value.function.__name__, value.site[1]
+            text = (
+                f"{place(source.file, line)}: @dag function {name!r} is never called, so the file defines no DAG: "
+                f"call it below, {name}(); a module that others import belongs into .treadleignore"
+            )
+            raise FileFailed({**error_of(text, line, ""), "dag_id": value.dag_id})
 
 
 def _origins(source: Source, modules: Sequence[ModuleType]) -> dict[int, str]:

@@ -39,6 +39,15 @@ _LAST_YEAR = 9990
 _DAY_NAMES = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _LAST_WEEKDAY = re.compile(rf"^([0-7]|{'|'.join(_DAY_NAMES)})l$")
 _RANDOM = re.compile(r"^[hr](\(|/|$)")
+_FIELDS: Final = (
+    ("minute", "0 to 59"),
+    ("hour", "0 to 23"),
+    ("day of the month", "1 to 31 or L"),
+    ("month", "1 to 12 or JAN to DEC"),
+    ("day of the week", "0 to 7 or SUN to SAT"),
+    ("second", "0 to 59"),
+)
+_UNREADABLE: Final = (CroniterError, ValueError, KeyError, TypeError, OverflowError)
 _SECOND = timedelta(seconds=1)
 _DAY = timedelta(days=1)
 
@@ -247,11 +256,28 @@ def _last_weekday(part: str) -> str:
 
 def _parse(text: str, fields: list[str]) -> tuple[list[list[Any]], dict[int, set[Any]], set[int]]:
     try:
-        parsed: Any = croniter(" ".join(fields), start_time=0)
-    except (CroniterError, ValueError, KeyError, TypeError, OverflowError) as error:
-        expected = f"cannot be read: {str(error).splitlines()[0]}."
+        parsed = _read(fields)
+    except _UNREADABLE as error:
+        expected = f"cannot be read: {'; '.join(_wrong_fields(fields)) or str(error).splitlines()[0]}."
         raise InvalidSchedule("The cron expression", text, expected) from error
     return parsed.expanded, parsed.nth_weekday_of_month, set(parsed.nearest_weekday)
+
+
+def _read(fields: Sequence[str]) -> Any:
+    return croniter(" ".join(fields), start_time=0)
+
+
+def _wrong_fields(fields: Sequence[str]) -> list[str]:
+    """Return a sentence for each field that cannot be read, whatever the others are."""
+    found = []
+    for place, (name, expected) in enumerate(_FIELDS[: len(fields)]):
+        alone = ["*"] * len(fields)
+        alone[place] = fields[place]
+        try:
+            _read(alone)
+        except _UNREADABLE:
+            found.append(f"the field of the {name} is {fields[place]!r:.60}, expected {expected}")
+    return found
 
 
 def _values(field: Sequence[Any], every: range) -> tuple[int, ...]:

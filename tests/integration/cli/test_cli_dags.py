@@ -12,6 +12,7 @@ from tests.support.command_line import CommandLine
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import DagDocument, ParamDocument, ScheduleDocument, TaskDocument
+from treadle_metadata import dag_warnings
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
 from treadle_worker.protocol import Workload
@@ -152,6 +153,18 @@ def test_import_errors_are_listed_and_end_with_1(line: CommandLine, scheduler: T
     result = line.run("dags", "list-import-errors", "-o", "json")
     assert result.exit_code == 1
     assert [(one["file"], one["line"]) for one in json.loads(result.stdout)] == [("bad.py", 3)]
+
+
+def test_warnings_are_listed_of_all_dags_or_of_one(line: CommandLine, scheduler: TestScheduler) -> None:
+    for dag_id in ("kept", "sales"):
+        scheduler.install(a_dag(dag_id, TaskDocument("only")))
+    assert "No warnings." in line.run("dags", "list-warnings").stderr
+    with scheduler.database.begin() as connection:
+        dag_warnings.warn(connection, "pool", {"sales": "pool 'x' does not exist"}, now=scheduler.clock.now())
+    (warning,) = line.json("dags", "list-warnings")
+    assert (warning["dag_id"], warning["kind"], warning["message"]) == ("sales", "pool", "pool 'x' does not exist")
+    assert line.json("dags", "list-warnings", "kept") == []
+    assert "did you mean 'sales'?" in line.fails("dags", "list-warnings", "salse")
 
 
 def test_delete_takes_the_whole_history(line: CommandLine, sales: DagDocument, scheduler: TestScheduler) -> None:

@@ -65,6 +65,12 @@ def test_instances_and_runs_are_marked(line: CommandLine, scheduler: TestSchedul
     assert line.json("tasks", "mark", "d", "success", "b", "--run-id", "r1", "--dry-run")[0]["action"] == "success"
     line.ok("tasks", "mark", "d", "success", "b", "--run-id", "r1", "--yes")
     assert scheduler.task_states("r1") == {"a": "success", "b": "success"}
+    looked = line.run("runs", "mark", "d", "r1", "success", "--dry-run")
+    assert looked.stdout == "task_id\tstate\tnew_state\n"
+    assert looked.stderr.splitlines() == [
+        "No task instance changes.",
+        "Run r1 of DAG d would be success. Nothing was changed.",
+    ]
     assert "Run r1 of DAG d is success." in line.run("runs", "mark", "d", "r1", "success", "--yes").stderr
     assert "is success already" in line.fails("runs", "mark", "d", "r1", "success", "--yes")
 

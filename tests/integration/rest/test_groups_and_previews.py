@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from tests.integration.rest.conftest import Service
+from tests.support.holding import hold
 from tests.support.scheduling import a_dag
-from tests.support.web import Client, client_of
+from tests.support.web import Client, client_of, move
 
 from treadle.document import GroupDocument, TaskDocument
 
@@ -50,6 +51,38 @@ def test_a_group_is_listed_with_the_groups_within_it(client: Client) -> None:
     assert (missing.status_code, "did you mean 'sell'" in missing.json()["detail"]) == (404, True)
     several = client.get("/api/v2/dags/~/dagRuns/~/taskInstances?task_group_id=sell")
     assert (several.status_code, "needs a DAG" in several.json()["detail"]) == (422, True)
+
+
+def test_a_preview_of_the_mark_of_a_run_changes_nothing_and_the_mark_changes_just_that(
+    client: Client, service: Service
+) -> None:
+    tasks = (
+        TaskDocument("lay", is_setup=True, outlets=(("asset", "table"),)),
+        TaskDocument("eat", operator="PythonOperator", upstream=("lay",)),
+        TaskDocument("clear", is_teardown=True, setups=("lay",), upstream=("eat", "lay")),
+        TaskDocument("pay", operator="PythonOperator", upstream=("eat",)),
+    )
+    service.scheduler.install(a_dag("meal", *tasks))
+    hold(service.scheduler, "eat")
+    service.scheduler.trigger("meal", run_id="noon")
+    service.scheduler.beats()
+    with service.scheduler.database.begin() as connection:
+        move(connection, "task_id = 'eat'", "deferred")
+    run = "/api/v2/dags/meal/dagRuns/noon"
+    before = service.scheduler.task_states("noon")
+    shown = client.patch(f"{run}/dry_run", json={"state": "failed"}).json()
+    assert (shown["new_state"], shown["teardowns"], shown["total_entries"]) == ("running", ["clear"], 2)
+    assert service.scheduler.task_states("noon") == before
+    assert client.patch(run, json={"state": "failed"}).status_code == 200
+    after = service.scheduler.task_states("noon")
+    assert (
+        {one["task_id"]: (one["state"], one["new_state"]) for one in shown["changes"]}
+        == {task: (before[task], state) for task, state in after.items() if state != before[task]}
+        == {"eat": ("deferred", "failed"), "pay": ("none", "skipped")}
+    )
+    again = client.patch(f"{run}/dry_run", json={"state": "failed"})
+    assert (again.status_code, "ends as failed already" in again.json()["detail"]) == (409, True)
+    assert client.patch(f"{run}/dry_run", json={"note": "x"}).json()["changes"] == []
 
 
 def test_a_preview_of_a_mark_changes_nothing_and_the_mark_changes_just_that(client: Client, service: Service) -> None:

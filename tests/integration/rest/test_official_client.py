@@ -55,7 +55,7 @@ def test_a_conf_that_does_not_suit_is_refused_and_a_second_run_of_one_name_is_a_
         trigger(service, "order-1", loaves=0)
     assert refused.value.status == 422
     assert "loaves" in refused.value.body
-    trigger(service, "order-1")
+    trigger(service, "order-1", loafs=3, gift=True)
     with pytest.raises(ApiException) as refused:
         trigger(service, "order-1")
     assert refused.value.status == 409

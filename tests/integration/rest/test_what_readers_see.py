@@ -61,7 +61,17 @@ def test_the_document_and_the_settings_are_shown_without_secrets(service: Servic
         assert service.scheduler.context.settings.jwt_secret not in client.get("/config").text
         assert client.get("/config/section/treadle/option/paralelism").json()["detail"].endswith("'parallelism'?")
         assert client.get("/providers").json()["providers"][0]["package_name"] == "treadle"
+        (plugin,) = (one for one in client.get("/plugins").json()["plugins"] if one["name"] == "treadle")
+        assert {"local", "celery", "kubernetes", "transactional"} <= set(plugin["executors"])
+        assert client.get("/plugins?limit=0").json()["plugins"] == []
         assert client.get("/jobs?is_alive=true").json() == {"jobs": [], "total_entries": 0}
         assert client.get("/dags?is_favorite=true").json()["total_entries"] == 0
+        made = client.post("/dags/bakery/dagRuns", json={"conf": {"loafs": 3, "gift": True}}).json()
+        assert (made["conf"], len(made["conf_warnings"])) == ({"loafs": 3, "gift": True}, 1)
+        assert "'loafs' in the conf is no param of DAG 'bakery'; did you mean 'loaves'?" in made["conf_warnings"][0]
+        refused = client.post("/dags/bakery/dagRuns", content="{", headers={"Content-Type": "application/json"}).json()
+        assert refused["detail"].startswith("the body is no JSON: Expecting property name")
+        refused = client.post("/dags/bakery/dagRuns", json={"cnof": {}}).json()
+        assert refused["detail"].startswith("unknown field 'cnof'; did you mean 'conf'? (expected conf, dag_run_id, ")
         assert client.post("/dags/bakery/favorite").status_code == 204
         assert client.get("/dags?is_favorite=true").json()["total_entries"] == 1

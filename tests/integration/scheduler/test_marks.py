@@ -10,7 +10,7 @@ from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.statements import recorded_statements
 
 from treadle.document import TaskDocument
-from treadle_metadata import marking
+from treadle_metadata import marking, run_marks
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.errors import InvalidRequestError
@@ -125,7 +125,7 @@ def test_the_preview_of_a_run_that_is_marked_names_what_it_ends(scheduler: TestS
     scheduler.trigger("d", run_id="r")
     scheduler.beats()
     with scheduler.database.begin() as connection:
-        shown = marking.run_changes(connection, "d", "r", "failed")
+        shown = run_marks.plan_run_mark(connection, "d", "r", "failed").changes
         marking.mark_run(connection, "d", "r", "failed", now=scheduler.clock.now())
     assert {one["task_id"]: one["new_state"] for one in shown} == scheduler.task_states("r")
 

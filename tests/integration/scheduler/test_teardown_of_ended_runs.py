@@ -11,7 +11,7 @@ import pytest
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import TaskDocument
-from treadle_metadata import deletion, marking
+from treadle_metadata import deletion, marking, run_marks
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.errors import ConflictError
@@ -55,7 +55,7 @@ def mark(scheduler: TestScheduler, run_id: str, state: str) -> str:
     """Mark a run, after checking that the preview says what changes at once."""
     before = scheduler.task_states(run_id)
     with scheduler.database.begin() as connection:
-        shown = marking.run_changes(connection, "d", run_id, state)
+        shown = run_marks.plan_run_mark(connection, "d", run_id, state).changes
     found = _mark(scheduler, run_id, state)
     after = scheduler.task_states(run_id)
     assert {one["task_id"]: one["new_state"] for one in shown} == {

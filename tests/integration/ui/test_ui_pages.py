@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from fastapi import FastAPI
 from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.statements import recorded_statements
-from tests.support.web import Client
+from tests.support.web import Client, session_of
 
 from treadle.document import TaskDocument
+from treadle_metadata import processes
+from treadle_metadata.accounts import create_account
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
+from treadle_metadata.rights import roles
 from treadle_metadata.settings import Settings
 
 
@@ -27,6 +31,26 @@ def test_the_first_page_counts_what_there_is(admin: Client, sales: str) -> None:
     assert (home["dags"]["all"], home["dags"]["unpaused"]) == (2, 2)
     assert [pool["name"] for pool in home["pools"]] == ["default_pool"]
     assert (home["import_error_count"], home["open_human_steps"]) == (0, 0)
+
+
+def test_the_first_page_shows_pools_and_daemons_to_those_who_may_read_them(
+    app: FastAPI, anyone: Client, sales: str, database: Database, clock: ManualClock
+) -> None:
+    with database.begin() as connection:
+        roles.set_role(connection, "Reader", ["read DAGs"], now=clock.now())
+        for username, role in (("reader", "Reader"), ("viewer", "Viewer"), ("op", "Op")):
+            create_account(connection, username, "correct horse battery", role, now=clock.now())
+        processes.register(connection, "scheduler", clock.now(), 60)
+    seen = {}
+    for username in ("reader", "viewer", "op"):
+        anyone.token = session_of(database, username, clock)
+        home = anyone.json("/ui/home")
+        seen[username] = (len(home["pools"]), len(home["daemons"]), home["missing_daemons"])
+    assert seen == {
+        "reader": (0, 0, ["dag-processor"]),
+        "viewer": (1, 0, ["dag-processor"]),
+        "op": (1, 1, ["dag-processor"]),
+    }
 
 
 def test_the_list_of_dags_has_last_runs_and_finds_by_words_tags_and_owners(admin: Client, sales: str) -> None:

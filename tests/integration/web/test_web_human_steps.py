@@ -47,8 +47,8 @@ def test_the_inbox_shows_what_waits_until_it_is_answered_once(
     assert (answered["chosen_options"], answered["params_input"]) == (["yes"], {"days": 5})
     assert admin.json(f"{asked}/dagRuns/first/hitlDetails")["total_entries"] == 1
     with database.begin() as connection:
-        (event,) = rows(connection, "SELECT actor, detail FROM audit_log WHERE event = 'answer_human_step'")
-        assert (event["actor"], event["detail"]["chosen"]) == ("admin", ["yes"])
+        (event,) = rows(connection, "SELECT * FROM audit_log WHERE event = 'answer_human_step'")
+        assert (event["actor"], event["task_id"], event["detail"]) == ("admin", "fetch", {"chosen": ["yes"]})
         (instance,) = rows(connection, "SELECT next_retry_at FROM task_instance WHERE task_id = 'fetch'")
         assert instance["next_retry_at"] == clock.now()
 
@@ -64,6 +64,6 @@ def test_who_is_not_asked_cannot_answer(
 ) -> None:
     assert admin.get(f"{weather}{STEP}").status_code == 404
     with database.begin() as connection:
-        ask(connection, settings, clock.now(), assignees=[{"id": "ann", "name": "ann"}])
+        ask(connection, settings, clock.now(), assignees=[{"id": "ann", "name": "admin"}])
     refused = admin.patch(f"{weather}{STEP}", json={"chosen_options": ["yes"]})
     assert (refused.status_code, "asks ann" in refused.text) == (403, True)

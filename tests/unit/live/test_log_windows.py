@@ -68,6 +68,18 @@ def test_no_file_has_no_lines(tmp_path: Path) -> None:
     assert search(tmp_path / "none", "none", LineIndexes(), "x", levels=ANY, first=0, limit=5).matches == []
 
 
+def _searched(path: Path, words: str, level: frozenset[str], first: int, most: int) -> list[int]:
+    """The numbers of all matches, found in parts that read about ``most`` bytes each."""
+    indexes, numbers, at = LineIndexes(), [], first
+    while True:
+        found = search(path, "log", indexes, words, levels=level, first=at, limit=1000, most_bytes=most)
+        numbers += [match.number for match in found.matches]
+        if found.next_line is None:
+            return numbers
+        assert found.next_line > at
+        at = found.next_line
+
+
 TEXTS = st.lists(
     st.tuples(st.sampled_from(["info", "error"]), st.text(alphabet='abAB"\\ü\n ', max_size=6)), max_size=40
 )
@@ -80,15 +92,22 @@ TEXTS = st.lists(
     level=st.sampled_from([ANY, frozenset({"error"})]),
     first=st.integers(0, 45),
     stretch=st.integers(1, 300),
+    most=st.integers(1, 600),
 )
-def test_a_search_finds_what_reading_everything_finds(
-    tmp_path_factory: object, texts: list[tuple[str, str]], words: str, level: frozenset[str], first: int, stretch: int
+def test_a_search_in_parts_finds_what_reading_everything_finds(
+    tmp_path_factory: object,
+    texts: list[tuple[str, str]],
+    words: str,
+    level: frozenset[str],
+    first: int,
+    stretch: int,
+    most: int,
 ) -> None:
     path = Path(tmp_path_factory.mktemp("logs")) / "log"  # type: ignore[attr-defined]
     _written(path, texts)
     before, log_windows.STRETCH = log_windows.STRETCH, stretch  # type: ignore[misc]
     try:
-        found = search(path, "log", LineIndexes(), words, levels=level, first=first, limit=1000)
+        found = _searched(path, words, level, first, most)
         window = read_window(path, "log", LineIndexes(), first, 5)
     finally:
         log_windows.STRETCH = before  # type: ignore[misc]
@@ -99,6 +118,6 @@ def test_a_search_finds_what_reading_everything_finds(
         and (not level or one in level)
         and (words.lower() in text.lower() or any(words.lower() in part for part in ("task",)))
     ]
-    assert [match.number for match in found.matches] == expected
+    assert found == expected
     start = first if first <= len(texts) else max(0, len(texts) - 5)
     assert [line["text"] for line in window.lines] == [text for _, text in texts[start : start + 5]]

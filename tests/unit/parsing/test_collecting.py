@@ -45,6 +45,15 @@ def test_dags_in_names_with_blocks_and_calls_are_all_found(tmp_path: Path) -> No
     assert sorted(one["dag_id"] for one in found["dags"]) == ["one", "three", "two"]
 
 
+def test_a_file_that_forgets_to_call_its_dag_function_is_told_so(tmp_path: Path) -> None:
+    error = _failure(tmp_path, HEAD + "@dag(dag_id='sales')\ndef make_sales():\n    EmptyOperator(task_id='t')\n")
+    assert (error["dag_id"], error["line"]) == ("sales", 3)
+    assert error["message"].startswith("a.py, line 3: @dag function 'make_sales' is never called, so the file")
+    of_another_file = "exec(compile('@dag\\ndef two(): ...', 'b.py', 'exec'))\n"
+    assert _collect(tmp_path, of_another_file) == {"dags": [], "errors": []}
+    assert len(_collect(tmp_path, "@dag\ndef other(): ...\none = DAG('one')\n")["dags"]) == 1
+
+
 def test_one_bad_dag_leaves_the_others_of_its_file_alone(tmp_path: Path) -> None:
     found = _collect(
         tmp_path,

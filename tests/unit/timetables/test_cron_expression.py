@@ -94,6 +94,13 @@ def test_w_is_the_nearest_working_day() -> None:
     assert times("0 0 30W 6 *", "2024-05-20", 1) == ["2024-06-28T00:00"]
 
 
+def test_the_field_that_is_wrong_is_named_with_what_it_may_hold() -> None:
+    with pytest.raises(InvalidSchedule, match=r"the field of the hour is '25', expected 0 to 23\.$"):
+        parse_cron("0 25 * * *")
+    with pytest.raises(InvalidSchedule, match=r"minute is '61', .*; the field of the month is 'foo', expected 1 to"):
+        parse_cron("61 0 1 foo *")
+
+
 @pytest.mark.parametrize(
     ("cron", "words"),
     [

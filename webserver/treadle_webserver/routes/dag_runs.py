@@ -122,6 +122,12 @@ class TriggerBody(StrictBody):
         }
 
 
+class TriggeredRunShape(RunShape):
+    """A run that was made. ``conf_warnings``, Treadle's own: keys of its conf that nearly name a param."""
+
+    conf_warnings: list[str]
+
+
 class RunPatch(StrictBody):
     """What can be changed of a run."""
 
@@ -147,7 +153,7 @@ def get_dag_runs(dag_id: DagId, query: Annotated[RunQuery, Query()], service: Se
 
 @router.post(
     "",
-    response_model=RunShape,
+    response_model=TriggeredRunShape,
     responses={200: {"description": "The run; with `wait`, lines of JSON until it has ended", "content": {NDJSON: {}}}},
 )
 def trigger_dag_run(
@@ -159,7 +165,7 @@ def trigger_dag_run(
     wait: bool = False,
     interval: Interval = 1.0,
     result: Result = [],  # noqa: B006 - FastAPI copies it
-) -> Response | RunShape:
+) -> Response | TriggeredRunShape:
     """Make a run of a DAG.
 
     With ``wait`` the answer is lines of JSON: the first holds ``dag_run_id``, then states until the run has ended; the
@@ -168,7 +174,7 @@ def trigger_dag_run(
     require_results(service, actor, dag_id, result)
     run = _triggered(dag_id, body, actor, service)
     if not wait:
-        return run_shape(run)
+        return {**run_shape(run), "conf_warnings": run["conf_warnings"]}
     first = {"state": run["state"], "dag_run_id": run["run_id"]}
     return streamed(request, service, (dag_id, run["run_id"]), first, interval, result)
 

@@ -134,7 +134,9 @@ def update_hitl_detail(
             event="answer_human_step",
             dag_id=dag_id,
             run_id=dag_run_id,
-            detail={"task_id": task_id, "map_index": map_index, "chosen": body.chosen_options},
+            task_id=task_id,
+            map_index=map_index,
+            detail={"chosen": body.chosen_options},
             now=now,
         )
     return answer_shape(step)

@@ -1,11 +1,9 @@
-"""What the installation is: its daemons, its settings without the secrets, and the distributions that extend it."""
+"""What the installation is: its daemons, its settings without the secrets, and the document of its API."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
-from functools import cache
-from importlib.metadata import Distribution, distributions
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -23,8 +21,6 @@ from treadle_webserver.shapes.installation import (
     ConfigShape,
     JobListShape,
     OptionShape,
-    ProviderListShape,
-    ProviderShape,
     job_shape,
 )
 
@@ -33,8 +29,6 @@ router = APIRouter(prefix="/api/v2", tags=["Installation"], route_class=RetriedR
 SECTION: Final = "treadle"
 """Settings have no sections; clients of Airflow's API want one."""
 HIDDEN: Final = "< hidden >"
-_POINTS: Final = "treadle."
-"""What the groups of entry points that extend Treadle begin with."""
 
 Word = Annotated[str, Path(max_length=100)]
 
@@ -113,13 +107,6 @@ def get_openapi(request: Request) -> dict[str, Any]:
     return document
 
 
-@router.get("/providers")
-def get_providers(query: Annotated[PageQuery, Query()]) -> ProviderListShape:
-    """List the installed distributions that extend Treadle: those with entry points such as ``treadle.executors``."""
-    page, found = query.page, _providers()
-    return {"providers": found[page.offset : page.offset + page.limit], "total_entries": len(found)}
-
-
 def _options(settings: Settings) -> Iterator[OptionShape]:
     for one in fields(settings):
         value = str(getattr(settings, one.name))
@@ -133,22 +120,3 @@ def _without_password(value: str) -> str:
     if parts is None or "@" not in parts.netloc:
         return value
     return parts._replace(netloc=f"{HIDDEN}@{parts.netloc.rpartition('@')[2]}").geturl()
-
-
-@cache
-def _providers() -> list[ProviderShape]:
-    found = {one.name: _provider(one) for one in distributions() if _extends(one)}
-    return [found[name] for name in sorted(found)]
-
-
-def _extends(one: Distribution) -> bool:
-    return any(point.group.startswith(_POINTS) for point in one.entry_points)
-
-
-def _provider(one: Distribution) -> ProviderShape:
-    return {
-        "package_name": one.name,
-        "description": one.metadata["Summary"] or "",
-        "version": one.version,
-        "documentation_url": one.metadata["Home-page"],
-    }

@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from treadle_metadata.queries import log_windows, logs
-from treadle_metadata.queries.task_instances import get_instance, get_try
+from treadle_metadata.queries.task_instances import get_instance, get_try, is_over
 from treadle_metadata.remote_logs.places import places_of
 from treadle_webserver.authorize import may_still
 from treadle_webserver.live.following import Followed, follow
@@ -46,7 +46,10 @@ def search_log(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     map_index: MapIndexQuery = -1,
 ) -> LogSearchShape:
-    """Find the lines of an attempt's log that hold ``query`` and have one of the levels, from line ``first`` on."""
+    """Find the lines of an attempt's log that hold ``query`` and have one of the levels, from line ``first`` on.
+
+    Go on at ``next_line`` until it is null: one answer searches about 64 MiB, and may hold no match.
+    """
     found_log = _find(service, dag_id, dag_run_id, task_id, map_index, try_number)
     file = places_of(service.settings).find(found_log.stored, found_log.month)
     levels = frozenset(one.lower() for one in level)
@@ -86,7 +89,7 @@ async def follow_log(
             return True
         with service.database.begin() as connection:
             instance = get_instance(connection, dag_id, dag_run_id, task_id, map_index)
-            return get_try(connection, instance, try_number)["ended_at"] is not None
+            return is_over(instance, get_try(connection, instance, try_number))
 
     places = places_of(service.settings)
     followed = Followed(found.stored, lambda: places.find(found.stored, found.month), has_ended, line_shape)

@@ -1,4 +1,4 @@
-"""Daemons, settings, and what is installed beside Treadle."""
+"""Daemons and settings."""
 
 from __future__ import annotations
 
@@ -62,22 +62,6 @@ class ConfigShape(TypedDict):
     """The settings."""
 
     sections: list[SectionShape]
-
-
-class ProviderShape(TypedDict):
-    """An installed distribution that extends Treadle."""
-
-    package_name: str
-    description: str
-    version: str
-    documentation_url: str | None
-
-
-class ProviderListShape(TypedDict):
-    """A page of distributions."""
-
-    providers: list[ProviderShape]
-    total_entries: int
 
 
 def job_shape(row: Mapping[str, Any]) -> JobShape:

@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "details": Entry(f"{_HERE}.listing:details", "All that is known about one DAG.", _LOOK),
     "list-runs": Entry(f"{_HERE}.listing:list_runs", "The runs of a DAG, newest first.", _LOOK),
     "list-import-errors": Entry(f"{_HERE}.listing:list_import_errors", "DAG files that cannot be read.", _LOOK),
+    "list-warnings": Entry(f"{_HERE}.listing:list_warnings", "What is odd about DAGs that can be read.", _LOOK),
     "why": Entry(f"{_HERE}.why:why", "Why it is not running, in one line.", _LOOK),
     "missed": Entry(f"{_HERE}.missed:missed", "Times of the schedule that became no run.", _LOOK),
     "diff": Entry(f"{_HERE}.diff:diff", "What differs between two versions.", _LOOK),

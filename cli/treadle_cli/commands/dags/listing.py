@@ -1,4 +1,4 @@
-"""``treadle dags list | details | list-runs | list-import-errors``: what the database knows about DAGs."""
+"""``treadle dags list | details | list-runs | list-import-errors | list-warnings``: what is known about DAGs."""
 
 from __future__ import annotations
 
@@ -126,6 +126,26 @@ def list_import_errors(ctx: click.Context, output: str | None) -> None:
     found = in_database(act)
     show(Listing(("file", "line", "message", "occurred_at"), found, "All DAG files can be read."), output)
     ctx.exit(1 if found else 0)
+
+
+@click.command(
+    "list-warnings", cls=Command, examples=("treadle dags list-warnings", "treadle dags list-warnings daily_sales")
+)
+@click.argument("dag_id", required=False)
+@output_option
+def list_warnings(dag_id: str | None, output: str | None) -> None:
+    """List the warnings about all DAGs, or about the DAG DAG_ID: what works, but not as its author may think."""
+
+    def act(connection: Connection) -> list[Row]:
+        if dag_id is not None:
+            dags.check_dag(connection, dag_id)
+        return list(every(lambda page: dags.list_warnings(connection, page, dag_id=dag_id)))
+
+    titles = {"dag_id": "DAG", "noticed_at": "noticed"}
+    show(
+        Listing(("dag_id", "kind", "message", "noticed_at"), in_database(act), "No warnings.", titles, ("noticed_at",)),
+        output,
+    )
 
 
 def run_row(row: Row) -> dict[str, Any]:

@@ -97,6 +97,8 @@ def trigger(
         return run, dag, error_of_file(connection, dag["file"])
 
     run, dag, broken = in_database(act)
+    for warning in run["conf_warnings"]:
+        say(f"Warning: {warning}.")
     if broken:
         say(f"{dag['file']} cannot be read now, so the run uses version {dag['version_number']}: {broken}")
     if dag["is_paused"]:

@@ -14,6 +14,7 @@ from treadle_cli.output import Listing, counted, output_option, say, show
 from treadle_cli.run_names import find_run
 from treadle_metadata import audit, marking
 from treadle_metadata.queries.runs import get_run
+from treadle_metadata.run_marks import plan_run_mark
 
 
 @click.command(
@@ -33,11 +34,10 @@ def mark(dag_id: str, run: str, state: str, dry_run: bool, yes: bool, output: st
     whose setups succeeded still run first. queued lets a finished run go on.
     """
 
-    def look(connection: Connection) -> tuple[str, list[dict[str, Any]]]:
-        found = find_run(connection, dag_id, run)
-        return found["run_id"], marking.run_changes(connection, dag_id, found["run_id"], state)
-
-    run_id, changes = in_database(look)
+    plan = in_database(
+        lambda connection: plan_run_mark(connection, dag_id, find_run(connection, dag_id, run)["run_id"], state)
+    )
+    run_id, changes = plan.run["run_id"], plan.changes
     if changes or dry_run:
         columns = ("task_id", "map_index", "state", "new_state")
         titles = {"task_id": "task", "map_index": "index", "new_state": "new state"}
@@ -45,6 +45,8 @@ def mark(dag_id: str, run: str, state: str, dry_run: bool, yes: bool, output: st
         rows = [{name: one[name] for name in columns} for one in changes]
         show(Listing(shown, rows, "No task instance changes.", titles), output)
     if dry_run:
+        after = f" once its teardowns have run ({', '.join(plan.teardowns)})" if plan.teardowns else ""
+        say(f"Run {run_id} of DAG {dag_id} would be {state}{after}. Nothing was changed.")
         return
     if changes:
         edge.confirm(

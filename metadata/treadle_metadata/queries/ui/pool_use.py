@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any, Final, LiteralString
 
@@ -29,21 +30,26 @@ def unfinished_months(connection: Connection) -> list[date]:
     return [row[0] for row in tuples(connection, sql)]
 
 
-def pool_use(connection: Connection, *, limit: int) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Return pools by name, each with the slots that are taken, and how many instances of them are in which state.
+def pool_use(connection: Connection, *, limit: int) -> list[dict[str, Any]]:
+    """Return pools by name, each with the slots that are taken: what ``queries.pools.taken`` says.
 
-    Each has what ``queries.pools.taken`` says. A pool is as full as it is, whatever of its users the one who asks may
-    see.
+    A pool is as full as it is, whatever of its users the one who asks may see.
     """
     pools = [dict(row) for row in rows(connection, _POOLS, {"limit": limit})]
     with everywhere(connection):
-        months = unfinished_months(connection)
-        found = tuples(connection, _USE, {"months": months}) if months else []
-    names = {pool["name"] for pool in pools}
+        found = _use(connection)
+    slots = {(pool, state): int(held) for pool, state, _, held in found}
+    return [pool | taken(pool, slots) for pool in pools]
+
+
+def tasks_under_way(connection: Connection) -> dict[str, int]:
+    """Return how many instances wait for a slot or hold one, by state: of those DAGs that the one who asks may see."""
     counts: dict[str, int] = {}
-    slots: dict[tuple[str, str], int] = {}
-    for pool, state, number, held in found:
-        slots[pool, state] = int(held)
-        if pool in names:
-            counts[state] = counts.get(state, 0) + number
-    return [pool | taken(pool, slots) for pool in pools], counts
+    for _, state, number, _ in _use(connection):
+        counts[state] = counts.get(state, 0) + number
+    return counts
+
+
+def _use(connection: Connection) -> Sequence[Any]:
+    months = unfinished_months(connection)
+    return tuples(connection, _USE, {"months": months}) if months else []

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from treadle_metadata.queries.ui import home as queries
 from treadle_metadata.queries.ui import schedules
-from treadle_metadata.queries.ui.pool_use import pool_use
+from treadle_metadata.queries.ui.pool_use import pool_use, tasks_under_way
 from treadle_webserver.authorize import Actor, ActorOf, database_for
 from treadle_webserver.forecast import Forecast, forecast
 from treadle_webserver.permissions import Permission
@@ -42,10 +42,12 @@ _FORECAST_DAGS: Final = 300
 
 @router.get("/home")
 def get_ui_home(actor: ActorOf, service: ServiceOf) -> HomeShape:
-    """Return what the first page shows."""
-    now, errors = service.now(), _import_errors(actor, service)
+    """Return what the first page shows: of files, pools and daemons what their own pages would show to who asks."""
+    now = service.now()
+    errors, pools = _import_errors(actor, service), _pools(actor, service)
+    sees_daemons = actor.rights.everywhere_may(Permission.READ_CONFIG)
     with service.database.begin() as connection:
-        return _home(connection, errors, now)
+        return _home(connection, errors, pools, sees_daemons, now)
 
 
 def _import_errors(actor: Actor, service: Service) -> Sequence[Mapping[str, Any]]:
@@ -57,14 +59,28 @@ def _import_errors(actor: Actor, service: Service) -> Sequence[Mapping[str, Any]
         return queries.import_errors(connection, limit=_SHOWN)
 
 
-def _home(connection: Connection, errors: Sequence[Mapping[str, Any]], now: datetime) -> HomeShape:
+def _pools(actor: Actor, service: Service) -> Sequence[Mapping[str, Any]]:
+    """Return the pools, for those who may read any."""
+    database = database_for(service, actor.rights, Permission.READ_POOLS)
+    if database is None:
+        return ()
+    with database.begin() as connection:
+        return pool_use(connection, limit=_POOLS)
+
+
+def _home(
+    connection: Connection,
+    errors: Sequence[Mapping[str, Any]],
+    pools: Sequence[Mapping[str, Any]],
+    sees_daemons: bool,
+    now: datetime,
+) -> HomeShape:
     daemons = queries.daemons(connection, _KINDS, now=now)
     alive = {row["kind"] for row in daemons if row["is_alive"]}
-    pools, tasks = pool_use(connection, limit=_POOLS)
     figures = queries.figures(connection, since=now - DAY, now=now)
     return {
         "now": now,
-        "daemons": [daemon_shape(row) for row in daemons],
+        "daemons": [daemon_shape(row) for row in daemons] if sees_daemons else [],
         "missing_daemons": [kind for kind in _NEEDED if kind not in alive],
         "schedule_lag_seconds": (now - (figures["late_since"] or now)).total_seconds(),
         "dags": {
@@ -75,7 +91,7 @@ def _home(connection: Connection, errors: Sequence[Mapping[str, Any]], now: date
             "running": figures["active"],
         },
         "runs": {name: figures[name] for name in ("queued", "running", "failed", "success")},
-        "tasks": tasks,
+        "tasks": tasks_under_way(connection),
         "failed_runs": [
             failed_run_shape(row) for row in queries.failed_runs(connection, since=now - DAY, limit=_SHOWN)
         ],

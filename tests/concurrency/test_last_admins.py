@@ -1,0 +1,44 @@
+"""Two admins deactivate each other at the same moment: one of them remains."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from tests.support.waiting import wait_until
+
+from treadle_metadata.accounts import create_account, list_accounts, set_active
+from treadle_metadata.clock import ManualClock
+from treadle_metadata.connection import Database
+from treadle_metadata.errors import ConflictError
+from treadle_metadata.statements import rows
+
+
+def test_of_two_admins_who_deactivate_each_other_one_remains(database: Database, clock: ManualClock) -> None:
+    with database.begin() as connection:
+        for username in ("ann", "bob"):
+            create_account(connection, username, "correct horse battery", "Admin", now=clock.now())
+    errors: list[Exception] = []
+
+    def deactivate_ann() -> None:
+        try:
+            database.run(lambda connection: set_active(connection, "ann", False))
+        except Exception as error:
+            errors.append(error)
+
+    second = threading.Thread(target=deactivate_ann)
+    with database.begin() as connection:
+        set_active(connection, "bob", False)
+        second.start()
+        wait_until(lambda: errors or _waits(database), 10)
+        assert errors == []
+    second.join(10)
+    with pytest.raises(ConflictError, match="the last active account"):
+        raise errors[0]
+    with database.begin() as connection:
+        assert [one.username for one in list_accounts(connection) if one.is_active] == ["ann"]
+
+
+def _waits(database: Database) -> bool:
+    with database.begin() as connection:
+        return bool(rows(connection, "SELECT FROM pg_locks WHERE NOT granted"))
