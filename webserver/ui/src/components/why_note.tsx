@@ -24,11 +24,19 @@ export function WhyNote({ why }: { why: Why }) {
                     Goes on <FromNow at={why.until} />
                 </span>
             )}
+            {why.reason === "answer" && <Link to="/human-steps">Answer it</Link>}
             {to !== null && why.blocked_by !== null && (
-                <Link to={to}>Go to the {why.blocked_by.kind.replaceAll("_", " ")}</Link>
+                <Link to={to}>{blockerName(why.blocked_by.kind, why.blocked_by.id)}</Link>
             )}
         </p>
     );
+}
+
+/** Return what the way to what stands in the way is called: a task by its name, so that one knows where one goes. */
+function blockerName(kind: string, id: string): string {
+    const [, , taskId, mapIndex] = id.split("/");
+    if (kind !== "task_instance" || taskId === undefined) return `Go to the ${kind.replaceAll("_", " ")}`;
+    return `Go to ${mapIndex === undefined ? taskId : `${taskId} [${mapIndex}]`}`;
 }
 
 /** Return the page of what stands in the way, where there is one. Parts of ids are parted by slashes. */

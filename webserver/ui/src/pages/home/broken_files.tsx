@@ -1,3 +1,4 @@
+import { Link } from "react-router";
 import { FromNow } from "../../components/clock";
 import { Panel } from "../../components/page";
 import styles from "./home.module.css";
@@ -15,12 +16,17 @@ export function BrokenFiles({ home }: { home: Home }) {
                             {file.file}
                             {file.line !== null && `:${file.line}`}
                         </code>
-                        <span className={styles.message}>{file.message}</span>
+                        <span className={styles.message} title={file.message}>
+                            {file.message.replace(`${file.file}, line ${file.line}: `, "")}
+                        </span>
                         {file.occurred_at !== null && <FromNow at={file.occurred_at} />}
                     </li>
                 ))}
             </ul>
-            {more > 0 && <p className={styles.quiet}>and {more} more</p>}
+            <p className={styles.quiet}>
+                {more > 0 && `and ${more} more. `}Their DAGs stay as they were read last.{" "}
+                <Link to="/admin/problems">Show the tracebacks</Link>
+            </p>
         </Panel>
     );
 }

@@ -10,13 +10,13 @@ export function Counters({ home }: { home: Home }) {
     return (
         <ul className={styles.counters} aria-label="Counts">
             <Counter count={runs.running} to="/runs?state=running" colour={colourOf("running")}>
-                runs running
+                {runs.running === 1 ? "run" : "runs"} running
             </Counter>
             <Counter count={runs.queued} to="/runs?state=queued" colour={colourOf("queued")}>
-                runs queued
+                {runs.queued === 1 ? "run" : "runs"} queued
             </Counter>
             <Counter count={tasks.running} to="/runs?state=running" colour={colourOf("running")}>
-                tasks running
+                {tasks.running === 1 ? "task" : "tasks"} running
             </Counter>
             <Counter count={runs.failed} to="/runs?state=failed" colour={colourOf("failed")}>
                 failed in 24 h
@@ -28,7 +28,7 @@ export function Counters({ home }: { home: Home }) {
                 DAGs on
             </Counter>
             <Counter count={home.open_human_steps} to="/human-steps" colour={colourOf("deferred")}>
-                questions to people
+                {home.open_human_steps === 1 ? "question" : "questions"} to people
             </Counter>
         </ul>
     );

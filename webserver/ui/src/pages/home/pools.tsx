@@ -9,11 +9,13 @@ type Pool = Home["pools"][number];
 export function Pools({ pools }: { pools: readonly Pool[] }) {
     return (
         <Panel title="Pools">
-            <ul className={styles.rows}>
+            <ul className={styles.pools}>
                 {pools.map((pool) => (
                     <li key={pool.name}>
                         <Link to="/admin/pools">{pool.name}</Link>
-                        {pool.slots !== null && (
+                        {pool.slots === null ? (
+                            <span />
+                        ) : (
                             <meter
                                 className={styles.meter}
                                 aria-label={`Slots of ${pool.name} that are held`}

@@ -4,6 +4,7 @@ import { FromNow, Moment } from "../../components/clock";
 import { Fact, Facts } from "../../components/facts";
 import { JsonView } from "../../components/json_view";
 import { dagPath, runPath, taskPath } from "../../components/links";
+import { Markdown } from "../../components/markdown";
 import { Panel } from "../../components/page";
 import { assigneesOf, isAsked, type Step } from "./answer";
 import { AnswerForm } from "./answer_form";
@@ -20,7 +21,7 @@ export function StepCard({ step }: { step: Step }) {
                 <Link to={runPath(step.dag_id, step.run_id)}>{step.run_id}</Link>
                 <Link to={taskPath(step.dag_id, step.run_id, step.task_id, step.map_index)}>{step.task_id}</Link>
             </p>
-            {step.body !== null && <p className={styles.body}>{step.body}</p>}
+            {step.body !== null && step.body !== "" && <Markdown text={step.body} />}
             <Facts>
                 {step.asked_at !== null && (
                     <Fact name="Asked">

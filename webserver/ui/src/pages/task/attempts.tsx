@@ -5,7 +5,7 @@ import { State } from "../../components/state";
 import { type Column, Table } from "../../components/table";
 import { lengthOf, secondsBetween } from "../../components/times";
 import { sizeOf } from "./log/footer";
-import type { Attempt } from "./shape";
+import { type Attempt, errorWords } from "./shape";
 import styles from "./task.module.css";
 
 const COLUMNS: Column<Attempt>[] = [
@@ -24,7 +24,7 @@ const COLUMNS: Column<Attempt>[] = [
         isNumber: true,
     },
     { head: "CPU time", cell: (one) => (one.cpu_seconds === null ? "–" : lengthOf(one.cpu_seconds)), isNumber: true },
-    { head: "Ended with", cell: endOf },
+    { head: "Ended with", cell: (one) => <span className={styles.end}>{endOf(one)}</span> },
     { head: "Executor", cell: (one) => one.executor },
     { head: "Host and process", cell: (one) => (one.hostname === null ? "–" : `${one.hostname}, ${one.pid ?? "–"}`) },
     { head: "Version", cell: (one) => one.version_number, isNumber: true },
@@ -57,7 +57,7 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
 function endOf(one: Attempt): string {
     if (one.signal !== null) return `signal ${one.signal}`;
     if (one.exit_code !== null) return `exit code ${one.exit_code}`;
-    return typeof one.error?.type === "string" ? one.error.type : "–";
+    return one.error === null ? "–" : errorWords(one.error);
 }
 
 /** When each attempt waited and ran, on one line of time. */
@@ -72,7 +72,7 @@ function Bars({ attempts }: { attempts: readonly Attempt[] }) {
                 const waited = secondsBetween(one.queued_at, one.started_at ?? one.ended_at, now) ?? 0;
                 const ran = secondsBetween(one.started_at, one.ended_at, now) ?? 0;
                 return (
-                    <div key={one.try_number}>
+                    <div key={one.try_number} title={`Try ${one.try_number}: striped while it waited`}>
                         <i data-waits="" style={placeOf(left, waited, whole)} />
                         <i data-state={one.outcome ?? "running"} style={placeOf(left + waited, ran, whole)} />
                     </div>

@@ -4,6 +4,7 @@ import { answered, api } from "../../api/client";
 import { Moment } from "../../components/clock";
 import { Fact, Facts } from "../../components/facts";
 import { taskPath } from "../../components/links";
+import { Markdown } from "../../components/markdown";
 import { Panel } from "../../components/page";
 import { State, StateCounts } from "../../components/state";
 import { type Instance, type InstanceName, instanceKey } from "./shape";
@@ -57,7 +58,7 @@ export function Details({ name, instance }: { name: InstanceName; instance: Inst
             </Panel>
             {instance.doc_md !== null && (
                 <Panel title="About the task">
-                    <p className={styles.doc}>{instance.doc_md}</p>
+                    <Markdown text={instance.doc_md} />
                 </Panel>
             )}
         </div>

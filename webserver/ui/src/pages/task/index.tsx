@@ -1,12 +1,11 @@
 import { useMemo } from "react";
 import { Link, useParams } from "react-router";
-import { ApiError } from "../../api/client";
 import { runPath } from "../../components/links";
 import { ErrorNote, Skeleton } from "../../components/notes";
 import { RunZone } from "../run/run_zone";
 import { InstancePage } from "./instance_page";
 import { MappedPage } from "./mapped_page";
-import { type InstanceName, useInstance } from "./shape";
+import { type InstanceName, useInstance, useIsMapped } from "./shape";
 
 /** A task in a run: one instance, or the list of them where the task is mapped and none is named. */
 export function Component() {
@@ -23,10 +22,9 @@ export function Component() {
 }
 
 function One({ name }: { name: InstanceName }) {
-    const instance = useInstance(name);
-    // The server says so where a task has more than one instance and none was named.
-    const isMapped = instance.error instanceof ApiError && instance.error.status === 409;
-    if (isMapped) return <MappedPage name={name} />;
+    const isMapped = useIsMapped(name);
+    const instance = useInstance(name, isMapped === false);
+    if (isMapped === true) return <MappedPage name={name} />;
     if (instance.isError) {
         return (
             <ErrorNote error={instance.error}>

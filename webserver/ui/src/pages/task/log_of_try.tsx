@@ -1,10 +1,14 @@
 import { useMemo } from "react";
 import { Link, useSearchParams } from "react-router";
 import { EmptyNote } from "../../components/notes";
-import { StateSign } from "../../components/state";
+import { StateSign, wordsOf } from "../../components/state";
+import { lengthOf, secondsBetween } from "../../components/times";
 import { Log } from "./log/index";
-import type { Attempt, Instance, InstanceName } from "./shape";
+import { type Attempt, errorWords, type Instance, type InstanceName } from "./shape";
 import styles from "./task.module.css";
+
+/** States in which a task ends that never began. */
+const NEVER: ReadonlySet<string> = new Set(["upstream_failed", "skipped", "removed", "failed", "success"]);
 
 /** The log of the attempt that the address names; the newest without. */
 export function LogOfTry({ name, instance }: { name: InstanceName; instance: Instance }) {
@@ -18,8 +22,12 @@ export function LogOfTry({ name, instance }: { name: InstanceName; instance: Ins
     );
     if (newest === 0) {
         return (
-            <EmptyNote title="Not started yet">
-                <p>The log appears here when the first attempt begins.</p>
+            <EmptyNote title={NEVER.has(instance.state) ? "It did not run" : "Not started yet"}>
+                <p>
+                    {NEVER.has(instance.state)
+                        ? "So it has no log. Why is said above; clear it to run it after all."
+                        : "The log appears here when the first attempt begins."}
+                </p>
             </EmptyNote>
         );
     }
@@ -30,7 +38,8 @@ export function LogOfTry({ name, instance }: { name: InstanceName; instance: Ins
                     {instance.attempts.map((attempt) => (
                         <Link
                             key={attempt.try_number}
-                            to={{ search: `?try=${attempt.try_number}` }}
+                            to={{ search: searchOf(address, attempt.try_number) }}
+                            title={wordsFor(attempt, instance.state)}
                             aria-current={attempt.try_number === chosen ? "page" : undefined}
                         >
                             <StateSign state={stateOf(attempt, instance, newest)} /> Try {attempt.try_number}
@@ -38,9 +47,25 @@ export function LogOfTry({ name, instance }: { name: InstanceName; instance: Ins
                     ))}
                 </nav>
             )}
-            <Log key={chosen} address={log} />
+            <Log key={chosen} address={log} stage={`${instance.state} ${instance.attempts.at(-1)?.outcome ?? ""}`} />
         </>
     );
+}
+
+/** Return the address of another try, with the same search and look of the log; lines have other numbers there. */
+function searchOf(address: URLSearchParams, tryNumber: number): string {
+    const next = new URLSearchParams(address);
+    for (const name of ["tab", "line"]) next.delete(name);
+    next.set("try", String(tryNumber));
+    return `?${next}`;
+}
+
+/** Return how a try went, where and for how long. */
+function wordsFor(attempt: Attempt, state: string): string {
+    const host = attempt.hostname === null ? "" : ` on ${attempt.hostname}`;
+    const length = lengthOf(secondsBetween(attempt.started_at, attempt.ended_at, Date.now()));
+    const error = attempt.error === null ? "" : `: ${errorWords(attempt.error)}`;
+    return `${wordsOf(attempt.outcome ?? state)} after ${length}${host}${error}`;
 }
 
 function stateOf(attempt: Attempt, instance: Instance, newest: number): string {

@@ -45,6 +45,7 @@ export function TaskHead({ name, instance }: { name: InstanceName; instance: Ins
                 {instance.hostname !== null && <Fact name="Host">{instance.hostname}</Fact>}
             </Facts>
             {instance.why !== null && <WhyNote why={instance.why} />}
+            <OperatorLinks links={instance.links} />
             {failure != null && instance.state !== "success" && <Failure error={failure} />}
             {instance.note !== null && (
                 <p className={styles.note}>
@@ -52,6 +53,26 @@ export function TaskHead({ name, instance }: { name: InstanceName; instance: Ins
                 </p>
             )}
         </div>
+    );
+}
+
+/** Pages elsewhere that the operator knows of; those that no attempt has made yet are named only. */
+function OperatorLinks({ links }: { links: Instance["links"] }) {
+    if (links.length === 0) return null;
+    return (
+        <p className={styles.links}>
+            {links.map((link) =>
+                link.url === null ? (
+                    <span key={link.name} className={styles.soft} title="Known when the attempt has ended">
+                        {link.name}
+                    </span>
+                ) : (
+                    <a key={link.name} href={link.url} target="_blank" rel="noopener noreferrer">
+                        {link.name} <span aria-hidden="true">↗</span>
+                    </a>
+                ),
+            )}
+        </p>
     );
 }
 

@@ -1,5 +1,6 @@
 import { useDeferredValue, useMemo, useRef, useState } from "react";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
+import { useShortcuts } from "../../../keyboard/shortcuts";
 import { useAddress } from "../../dag/use_address";
 import { chosenOf, chosenText } from "./chosen";
 import { useFollow } from "./follow";
@@ -13,9 +14,12 @@ import { useLogSearch } from "./search";
 import { LEVELS, Toolbar } from "./toolbar";
 import { useFolds, useLogLines } from "./use_log";
 
-/** The log of one attempt: opened at its end, followed while one looks at the end, searched on the server. */
-export function Log({ address }: { address: LogAddress }) {
-    const [log, version] = useLogLines(address);
+/**
+ * The log of one attempt: opened at its end, followed while one looks at the end, searched on the server. A deferred
+ * attempt's log goes on when it is resumed: it is asked for anew with each `stage` of its task.
+ */
+export function Log({ address, stage }: { address: LogAddress; stage: string }) {
+    const [log, version] = useLogLines(address, stage);
     if (log.facts === null) {
         return log.error === null ? <Skeleton height="24rem" /> : <ErrorNote error={log.error} />;
     }
@@ -54,6 +58,14 @@ function OpenLog({ address, log, version }: OpenLogProps) {
         if (line !== null) goTo(line);
     };
     const wraps = place.get("wrap") === "1";
+    useShortcuts("Log", [
+        { keys: "n", does: "Next line that is found", act: () => step(false) },
+        { keys: "N", does: "Line found before", act: () => step(true) },
+        { keys: "Home", does: "First line", act: () => view.current?.goToStart() },
+        { keys: "End", does: "Last line; follow what is written", act: () => view.current?.goToEnd() },
+        { keys: "w", does: "Wrap long lines, or do not", act: () => change({ wrap: wraps ? null : "1" }) },
+        { keys: "e", does: "Errors only, or all lines", act: () => change({ level: level === "" ? "errors" : null }) },
+    ]);
     const isClosed = (line: number) => (folds.starts.has(line) ? folds.closed.has(line) : undefined);
     return (
         <div className={styles.log}>

@@ -5,10 +5,12 @@ import { useLogSearch } from "./search";
 
 const MARKERS = { words: "group::", levels: [] };
 
-/** Return the lines of an attempt's log, opened at its end, and a number that changes with them. */
-export function useLogLines(address: LogAddress): [LogLines, number] {
+/** Return the lines of an attempt's log, opened at its end with each `stage`, and a number that changes with them. */
+export function useLogLines(address: LogAddress, stage: string): [LogLines, number] {
     const log = useMemo(() => new LogLines(windowsOf(address)), [address]);
-    useEffect(() => void log.open(), [log]);
+    useEffect(() => {
+        if (stage !== "") void log.open();
+    }, [log, stage]);
     return [log, useSyncExternalStore(log.subscribe, log.version)];
 }
 
