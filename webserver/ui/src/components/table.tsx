@@ -7,6 +7,8 @@ export interface Column<Row> {
     cell: (row: Row) => ReactNode;
     /** Numbers stand at the right of their column. */
     isNumber?: boolean;
+    /** Left out where the window is narrow: what the page of the row tells too. */
+    isWide?: boolean;
     /** Whether the head is for those who do not see the column, as of a column of buttons. */
     isHeadHidden?: boolean;
 }
@@ -38,7 +40,7 @@ export function Table<Row>({ label, columns, rows, keyOf, choosing }: TableProps
                             </th>
                         )}
                         {columns.map((column) => (
-                            <th key={column.head} scope="col" className={column.isNumber ? styles.number : undefined}>
+                            <th key={column.head} scope="col" className={classOf(column)}>
                                 <span className={column.isHeadHidden ? styles.hidden : undefined}>{column.head}</span>
                             </th>
                         ))}
@@ -53,7 +55,7 @@ export function Table<Row>({ label, columns, rows, keyOf, choosing }: TableProps
                                 </td>
                             )}
                             {columns.map((column) => (
-                                <td key={column.head} className={column.isNumber ? styles.number : undefined}>
+                                <td key={column.head} className={classOf(column)}>
                                     {column.cell(row)}
                                 </td>
                             ))}
@@ -63,6 +65,10 @@ export function Table<Row>({ label, columns, rows, keyOf, choosing }: TableProps
             </table>
         </div>
     );
+}
+
+function classOf({ isNumber, isWide }: Pick<Column<never>, "isNumber" | "isWide">): string | undefined {
+    return [isNumber && styles.number, isWide && styles.wide].filter(Boolean).join(" ") || undefined;
 }
 
 function Choose({ name, choosing }: { name: string; choosing: Choosing }) {

@@ -1,5 +1,6 @@
 import { Check, Field, Select, TextArea } from "../components/field";
-import { kindOf, type Param, textOf } from "./params";
+import { ChoicesField } from "./choices_field";
+import { kindOf, type Param, rangeOf, textOf } from "./params";
 
 interface ParamFieldProps {
     name: string;
@@ -17,7 +18,7 @@ export function ParamField({ name, param, text, problem, onText }: ParamFieldPro
     const { schema } = param;
     const kind = kindOf(param);
     const value = text ?? textOf(kind, param.value);
-    const hint = [param.description, HINTS[kind]].filter(Boolean).join(". ") || undefined;
+    const hint = [param.description, HINTS[kind], rangeOf(schema)].filter(Boolean).join(". ") || undefined;
     const words = { label: schema.title ?? name, hint, problem };
     if (kind === "choice") {
         return (
@@ -29,6 +30,9 @@ export function ParamField({ name, param, text, problem, onText }: ParamFieldPro
                 ))}
             </Select>
         );
+    }
+    if (kind === "choices") {
+        return <ChoicesField {...words} choices={schema.items?.enum ?? []} value={value} onText={onText} />;
     }
     if (kind === "flag") {
         return (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { confOf, faultOf, kindOf, type Param } from "./params";
+import { confOf, faultOf, kindOf, type Param, rangeOf, toggledIn } from "./params";
 
 const param = (value: unknown, schema: Param["schema"] = {}): Param => ({ value, schema, description: null });
 
@@ -11,7 +11,12 @@ describe("the form of params", () => {
         ["number", param(1, { type: ["integer", "null"] })],
         ["date", param(null, { type: ["string", "null"], format: "date" })],
         ["lines", param([], { type: "array", items: { type: "string" } })],
+        ["lines", param([1], { type: "array", items: { type: "integer" } })],
+        ["lines", param(["a"], { type: "array" })],
+        ["lines", param(["a"])],
+        ["choices", param(["a"], { type: "array", items: { enum: ["a", "b"] } })],
         ["json", param([], { type: "array" })],
+        ["json", param([{}], { type: "array", items: { type: "object" } })],
         ["json", param(null)],
         ["json", param(1, { type: ["integer", "string"] })],
         ["long", param("two\nlines")],
@@ -37,6 +42,25 @@ describe("the form of params", () => {
         });
         expect(conf).toEqual({ count: 3, tone: 3, people: ["ann", "ben"], day: null });
         expect(problems).toEqual({});
+    });
+
+    it("has boxes for an array of choices, whose order is that of the schema", () => {
+        const regions = param(["south"], { type: "array", items: { enum: ["north", "south", 3] } });
+        const text = toggledIn(["north", "south", 3], '["south"]', '"north"');
+        expect(confOf({ regions }, { regions: text }).conf).toEqual({ regions: ["north", "south"] });
+        expect(toggledIn(["north", "south", 3], text, '"south"')).toBe('["north"]');
+        expect(confOf({ regions }, {}).conf).toEqual({});
+    });
+
+    it("reads numbers from lines, and tells which are allowed", () => {
+        const sizes = param([1], { type: "array", items: { type: "integer" } });
+        expect(confOf({ sizes }, { sizes: "2\n\n30" }).conf).toEqual({ sizes: [2, 30] });
+        expect(confOf({ sizes }, { sizes: "two" }).problems.sizes).toBe("a number is wanted here");
+        expect([rangeOf({ minimum: 1, maximum: 9 }), rangeOf({ minimum: 0 }), rangeOf({})]).toEqual([
+            "1 to 9",
+            "At least 0",
+            null,
+        ]);
     });
 
     it("tells what is no value, by the param's name", () => {

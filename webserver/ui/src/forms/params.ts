@@ -5,7 +5,7 @@ export interface Schema {
     enum?: unknown[];
     title?: string;
     format?: string;
-    items?: { type?: string };
+    items?: { type?: string; enum?: unknown[] };
     minimum?: number;
     maximum?: number;
     minLength?: number;
@@ -18,7 +18,18 @@ export interface Param {
     description: string | null;
 }
 
-export type Kind = "choice" | "flag" | "number" | "date" | "moment" | "time" | "lines" | "json" | "text" | "long";
+export type Kind =
+    | "choice"
+    | "choices"
+    | "flag"
+    | "number"
+    | "date"
+    | "moment"
+    | "time"
+    | "lines"
+    | "json"
+    | "text"
+    | "long";
 
 const LONG = 80;
 const BY_FORMAT: Record<string, Kind> = { date: "date", "date-time": "moment", time: "time", multiline: "long" };
@@ -44,10 +55,31 @@ export function kindOf({ schema, value }: Param): Kind {
     const types = typesOf(schema).filter((type) => type !== "null");
     if (types.length > 1) return "json";
     const type = types[0] ?? typeOf(value);
-    if (type === "array") return schema.items?.type === "string" ? "lines" : "json";
+    if (type === "array") return kindOfArray(schema, value);
     if (type !== "string") return BY_TYPE[type] ?? "json";
     const isLong = typeof value === "string" && (value.length > LONG || value.includes("\n"));
     return BY_FORMAT[schema.format ?? ""] ?? (isLong ? "long" : "text");
+}
+
+const OF_LINES = ["string", "integer", "number"];
+
+function kindOfArray({ items }: Schema, value: unknown): Kind {
+    if (items?.enum !== undefined) return "choices";
+    if (items?.type !== undefined) return OF_LINES.includes(items.type) ? "lines" : "json";
+    const isOfTexts = Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string");
+    return isOfTexts ? "lines" : "json";
+}
+
+/** Return the chosen ones of a text of kind "choices", each as JSON. */
+export function chosenIn(text: string): Set<string> {
+    return new Set((JSON.parse(text) as unknown[]).map((one) => JSON.stringify(one)));
+}
+
+/** Return the text with one chosen that was not, or the other way round; in the order of the choices. */
+export function toggledIn(choices: readonly unknown[], text: string, word: string): string {
+    const chosen = chosenIn(text);
+    if (!chosen.delete(word)) chosen.add(word);
+    return JSON.stringify(choices.filter((one) => chosen.has(JSON.stringify(one))));
 }
 
 function typeOf(value: unknown): string {
@@ -58,6 +90,7 @@ function typeOf(value: unknown): string {
 /** Return what stands in the control for a value. */
 export function textOf(kind: Kind, value: unknown): string {
     if (kind === "choice") return JSON.stringify(value ?? null);
+    if (kind === "choices") return JSON.stringify(Array.isArray(value) ? value : []);
     if (value === null || value === undefined) return kind === "json" ? "null" : "";
     if (kind === "json") return JSON.stringify(value, null, 2);
     if (kind === "lines") return Array.isArray(value) ? value.join("\n") : String(value);
@@ -71,14 +104,26 @@ export function textOf(kind: Kind, value: unknown): string {
  * @throws Error when it stands for none; the message says what was expected.
  */
 export function writtenValue(kind: Kind, schema: Schema, text: string): unknown {
-    if (kind === "choice") return JSON.parse(text);
+    if (kind === "choice" || kind === "choices") return JSON.parse(text);
     if (kind === "flag") return text === "true";
     if (kind === "json") return fromJson(text);
     const mayBeNull = typesOf(schema).includes("null") || typesOf(schema).length === 0;
     if (text === "" && mayBeNull && kind !== "lines") return null;
-    if (kind === "lines") return text.split("\n").filter((line) => line !== "");
+    if (kind === "lines") return linesOf(schema, text);
     if (kind === "moment" && text !== "") return `${text}:00+00:00`;
     return kind === "number" ? fromNumber(text) : text;
+}
+
+function linesOf({ items }: Schema, text: string): unknown[] {
+    const lines = text.split("\n").filter((line) => line.trim() !== "");
+    return items?.type === "integer" || items?.type === "number" ? lines.map(fromNumber) : lines;
+}
+
+/** Return what numbers are allowed, in words; nothing where all are. */
+export function rangeOf({ minimum, maximum }: Schema): string | null {
+    if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
+    if (minimum !== undefined) return `At least ${minimum}`;
+    return maximum === undefined ? null : `At most ${maximum}`;
 }
 
 /** Return the value of a JSON text; throws an `Error` that says what is wrong with it. */

@@ -1,3 +1,5 @@
+import { Link } from "react-router";
+import { may, useMe } from "../../api/rights";
 import { FromNow } from "../../components/clock";
 import { PageHead } from "../../components/page";
 import { BackfillButton } from "../../forms/backfill/backfill_button";
@@ -35,13 +37,27 @@ export function DagHead({ dag }: { dag: DagHeadShape }) {
                 <Fact name="Owner">{dag.owners.join(", ")}</Fact>
                 <Fact name="Version">{dag.version_number ?? "none"}</Fact>
             </dl>
-            {dag.import_error !== null && <pre className={styles.broken}>{dag.import_error}</pre>}
+            {dag.import_error !== null && <Broken error={dag.import_error} dagId={dag.dag_id} />}
             {dag.warnings.map((warning) => (
                 <p key={warning.message} className={styles.warning}>
                     {warning.message}
                 </p>
             ))}
         </div>
+    );
+}
+
+/** Why the file cannot be read; runs go on by the newest version that could. */
+function Broken({ error, dagId }: { error: string; dagId: string }) {
+    const me = useMe();
+    return (
+        <section className={styles.broken} aria-label="The file is broken">
+            <p>
+                The file of this DAG cannot be read; the newest version that could be is used until it is mended.{" "}
+                {may(me, "read code", dagId) && <Link to="/admin/problems">Show the broken files</Link>}
+            </p>
+            <pre>{error}</pre>
+        </section>
     );
 }
 

@@ -2,7 +2,7 @@ import { State } from "../../components/state";
 import styles from "./toolbar.module.css";
 
 /** The states that can be seen above, each with its sign and word. */
-export function Legend({ states }: { states: Iterable<string> }) {
+export function Legend({ states, hasTries = false }: { states: Iterable<string>; hasTries?: boolean }) {
     const seen = new Set(states);
     const shown = ORDER.filter((state) => seen.has(state));
     if (shown.length === 0) return null;
@@ -13,6 +13,12 @@ export function Legend({ states }: { states: Iterable<string> }) {
                     <State state={state} />
                 </li>
             ))}
+            {hasTries && (
+                <li>
+                    <span className={styles.try}>2</span>
+                    success, at the second try
+                </li>
+            )}
         </ul>
     );
 }

@@ -1,4 +1,4 @@
-import { Link } from "react-router";
+import { Link, useLocation } from "react-router";
 import { NoteEditor } from "../../actions/note_editor";
 import { RunActions } from "../../actions/run_actions";
 import { answered, api } from "../../api/client";
@@ -99,10 +99,14 @@ function RunFacts({ run }: { run: Run }) {
 }
 
 function Neighbours({ run }: { run: Run }) {
+    // Who goes from run to run looks at the same part of each.
+    const part = /\/(graph|gantt|events)$/.exec(useLocation().pathname)?.[0] ?? "";
     return (
         <nav className={styles.neighbours} aria-label="Runs beside this one">
-            {run.previous_run_id !== null && <Link to={runPath(run.dag_id, run.previous_run_id)}>← Previous run</Link>}
-            {run.next_run_id !== null && <Link to={runPath(run.dag_id, run.next_run_id)}>Next run →</Link>}
+            {run.previous_run_id !== null && (
+                <Link to={runPath(run.dag_id, run.previous_run_id) + part}>← Previous run</Link>
+            )}
+            {run.next_run_id !== null && <Link to={runPath(run.dag_id, run.next_run_id) + part}>Next run →</Link>}
         </nav>
     );
 }

@@ -23,10 +23,11 @@ export const COLUMNS: Column<RunRow>[] = [
     { head: "DAG", cell: (run) => <Link to={dagPath(run.dag_id)}>{run.dag_name}</Link> },
     {
         head: "Made by",
+        isWide: true,
         cell: (run) => [run.run_type.replaceAll("_", " "), run.triggering_user].filter(Boolean).join(", "),
     },
-    { head: "Logical date", cell: (run) => <Moment at={run.logical_date} /> },
+    { head: "Logical date", isWide: true, cell: (run) => <Moment at={run.logical_date} /> },
     { head: "Started", cell: (run) => <Moment at={run.started_at} /> },
     { head: "Took", isNumber: true, cell: (run) => <Took from={run.started_at} to={run.ended_at} /> },
-    { head: "Version", isNumber: true, cell: (run) => run.version_number },
+    { head: "Version", isNumber: true, isWide: true, cell: (run) => run.version_number },
 ];

@@ -45,7 +45,7 @@ export function Component() {
                 <h2>{year}</h2>
                 <Button onClick={() => go(year + 1)}>{`${year + 1} ›`}</Button>
                 {sums !== undefined && <StateCounts counts={sums.counts} />}
-                {sums !== undefined && sums.planned > 0 && <span>{sums.planned} planned</span>}
+                {sums !== undefined && sums.planned > 0 && <span>the next {sums.planned} are planned</span>}
             </div>
             {calendar.data === undefined ? (
                 <Skeleton height="12rem" />

@@ -9,6 +9,7 @@ import { Chart } from "./chart";
 import styles from "./gantt.module.css";
 import { type GanttRow, type GanttShape, ganttRows, windowOf } from "./model";
 import { useGantt } from "./use_gantt";
+import { useZoom } from "./use_zoom";
 
 /** The Gantt chart of a run: every try with its time in the queue, and what the run's end had to wait for. */
 export function GanttView({ dagId, runId }: { dagId: string; runId: string }) {
@@ -33,6 +34,8 @@ function Shown({ run }: { run: GanttShape }) {
     const now = run.ended_at === null ? ticking : Date.parse(run.ended_at);
     const eta = run.expected_end_at === null ? null : Date.parse(run.expected_end_at);
     const isCriticalOnly = address.get("only") === "critical";
+    const whole = windowOf(run, now, eta);
+    const { shown, isWhole, show, zoom } = useZoom(whole);
     const rows = useMemo(() => shownRows(run, toggled, isCriticalOnly), [run, toggled, isCriticalOnly]);
     return (
         <div className={toolbar.part}>
@@ -49,6 +52,15 @@ function Shown({ run }: { run: GanttShape }) {
                         <Button onClick={() => change({ fold: openedAll(run) })}>Open all groups</Button>
                     </div>
                 )}
+                <div className={toolbar.buttons}>
+                    <Button onClick={() => zoom(0.5)}>Zoom in</Button>
+                    <Button disabled={isWhole} onClick={() => zoom(2)}>
+                        Zoom out
+                    </Button>
+                    <Button disabled={isWhole} onClick={() => show(whole)}>
+                        Whole run
+                    </Button>
+                </div>
                 {run.expected_end_at !== null && (
                     <span>
                         Expected to end <FromNow at={run.expected_end_at} />, by the median of the last runs
@@ -56,7 +68,7 @@ function Shown({ run }: { run: GanttShape }) {
                 )}
             </div>
             {run.is_truncated && <p>The run has more attempts than one chart can show; these are the first of them.</p>}
-            <Chart run={run} rows={rows} now={now} eta={eta} shown={windowOf(run, now, eta)} onFold={fold} />
+            <Chart run={run} rows={rows} now={now} eta={eta} shown={shown} whole={whole} onShow={show} onFold={fold} />
             <ul className={styles.key} aria-label="Signs of the chart">
                 <li>
                     <i data-part="waiting" /> waiting for a place and a worker
@@ -68,6 +80,7 @@ function Shown({ run }: { run: GanttShape }) {
                     <i data-part="critical" /> ◆ on the critical path: the run's end had to wait for it
                 </li>
             </ul>
+            <p className={styles.hint}>Drag over a part of the chart to look closer; Ctrl and the wheel zoom too.</p>
             <Legend states={run.bars.map((one) => one.state)} />
         </div>
     );
