@@ -101,7 +101,7 @@ def _made(connection: Connection, requests: Sequence[Mapping[str, Any]], now: da
 
 def _opened(connection: Connection, request: Mapping[str, Any], row: Mapping[str, Any]) -> Answer:
     plan = request["args"]["plan"]
-    answer: Answer = {"id": row["journal_id"], "plan": plan, "steps": []}
+    answer: Answer = {"id": row["journal_id"], "plan": plan, "steps": [], "is_new": True}
     if row["journal_id"] is None:
         answer = _found(connection, request, plan)
     if answer is None:

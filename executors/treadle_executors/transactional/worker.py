@@ -62,6 +62,8 @@ class Worker:
         self._started: set[str] = set()
         self._stopping = threading.Event()
         self._look = threading.Event()
+        self._may_be_more = True
+        """Whether the queue may hold what there was no room for: then a slot that is free again is a reason to look."""
         self._engine = LocalExecutor(database, settings, _Watched(self._execution, self._started.update, self._over))
         self._engine.slots = slots
         self._listener = threading.Thread(target=self._listen, name="worker-listener", daemon=True)
@@ -94,6 +96,7 @@ class Worker:
         """Take what there is room for; tell whether there was anything."""
         if self._engine.host_pid is None:
             return False  # Another worker's host runs it sooner than one that has yet to start.
+        self._may_be_more = True  # as long as this looks: a slot that gets free meanwhile is not in what it asks for
         with self._lock:
             free = self._slots - sum("callback" not in one for one in self._held.values())
         try:
@@ -106,6 +109,7 @@ class Worker:
             self._stopping.wait(_PAUSE)
             return False
         workloads: list[Workload] = [json.loads(text) for text in texts]
+        self._may_be_more = free <= 0 or sum("callback" not in one for one in workloads) >= free
         with self._lock:
             self._held |= {one["attempt_id"]: one for one in workloads}
         self._engine.queue(workloads)
@@ -136,7 +140,8 @@ class Worker:
             for one in attempt_ids:
                 self._held.pop(one, None)
                 self._started.discard(one)
-        self._look.set()
+        if self._may_be_more:
+            self._look.set()
 
     def _settle(self) -> None:
         """Report what the engine knows of attempts that cannot report themselves: lost, refused or handed back."""

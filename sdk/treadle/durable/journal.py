@@ -38,6 +38,8 @@ class Journal:
         self._id: str = found["id"]
         self.commit: dict[str, Any] | None = found.get("commit")
         """By what a transaction can carry the attempt's end (``treadle.durable.targets``); an old server has none."""
+        self.is_new = bool(found.get("is_new"))
+        """Whether no attempt before this one can have used its keys; an old server does not say."""
         self._held: list[dict[str, str]] | None = None
         self._recorded: dict[tuple[str, str], str | None] = {
             (one["name"], one["inputs"]): one["value"] for one in found["steps"]

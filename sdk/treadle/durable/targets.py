@@ -31,9 +31,10 @@ _MAKE: Final = f"""
 
 _EXISTS: Final = f"SELECT to_regclass('{INBOX}') IS NOT NULL"
 
-# Another attempt that is about to commit under the same key is waited for here: then its row is there, or it is not.
+# Another attempt that has claimed the same key is waited for here: then its row is there, or it is not.
 _CLAIM: Final = f"INSERT INTO {INBOX} (key, task) VALUES (%s, %s) ON CONFLICT (key) DO NOTHING"
 _READ: Final = f"SELECT result FROM {INBOX} WHERE key = %s"
+_ADD: Final = f"INSERT INTO {INBOX} (key, task, result) VALUES (%s, %s, %s)"
 _KEEP: Final = f"UPDATE {INBOX} SET result = %s WHERE key = %s"
 
 # What the role may call, of whichever database this is; the call itself tells whether it is the right one.
@@ -56,19 +57,28 @@ _CLEAR: Final = """
 class Inbox:
     """The end as a row beside the data, under the idempotency key of the task's journal."""
 
-    def __init__(self, database: Any, key: str, task: str) -> None:
-        self._database, self._key, self._task = database, key, task
+    def __init__(self, database: Any, key: str, task: str, *, is_new: bool) -> None:
+        self._database, self._key, self._task, self._is_new = database, key, task, is_new
 
     def begin(self) -> dict[str, Any] | None:
-        """Claim the key; return what an earlier attempt has committed under it, if one has."""
+        """Claim the key; return what an earlier attempt has committed under it, if one has.
+
+        A key that nobody can have used is not looked for. Whoever uses it next finds the row, or is found by it.
+        """
+        if self._is_new:
+            return None
         if self._database.execute(_CLAIM, (self._key, self._task)).rowcount:
             return None
         kept: dict[str, Any] = json.loads(self._database.execute(_READ, (self._key,)).fetchone()[0])
         return kept
 
     def end(self, kept: Mapping[str, Any], steps: Sequence[Mapping[str, str]]) -> None:
-        """Note what the attempt hands on."""
-        self._database.execute(_KEEP, (json.dumps({**kept, "steps": steps}), self._key))
+        """Note what the attempt hands on; raises psycopg's error if another has done so since the key was new."""
+        result = json.dumps({**kept, "steps": steps})
+        if self._is_new:
+            self._database.execute(_ADD, (self._key, self._task, result))
+        else:
+            self._database.execute(_KEEP, (result, self._key))
 
 
 class OneCommit:
@@ -115,14 +125,14 @@ class Target:
             self._is_ours = one.is_known()
         return one if self._is_ours else None
 
-    def inbox(self, key: str, task: str) -> Inbox:
+    def inbox(self, key: str, task: str, *, is_new: bool) -> Inbox:
         """Return the way by the inbox, its table made if it is not there; asked outside of the transaction."""
         if not self._has_inbox and not self.database.execute(_EXISTS).fetchone()[0]:
             with self.database.transaction():
                 self.database.execute(_LOCK)
                 self.database.execute(_MAKE)
         self._has_inbox = True
-        return Inbox(self.database, key, task)
+        return Inbox(self.database, key, task, is_new=is_new)
 
 
 _kept: dict[tuple[Any, ...], Target] = {}

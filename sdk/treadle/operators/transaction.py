@@ -65,7 +65,7 @@ class TransactionDecoratedOperator(PythonOperator):
         task = f"{ti.dag_id}.{ti.task_id}[{ti.map_index}] of {ti.run_id}"
         key = found.key_of(_STEP, hashlib.sha256(task.encode()).hexdigest())
         with opened(Connection.get(self.conn_id)) as target, ExitStack() as late:
-            way = target.one_commit(found.commit) or target.inbox(key, task)
+            way = target.one_commit(found.commit) or target.inbox(key, task, is_new=found.is_new)
             database = target.database
             with database.transaction(), found.held() as steps:
                 kept = way.begin()

@@ -92,3 +92,27 @@ def test_a_session_in_which_a_task_failed_is_not_kept(named: Connection) -> None
 def test_the_only_attempt_of_a_process_leaves_no_session(named: Connection) -> None:
     current.let_others_follow(whether=False)
     assert ask(named, PID) != ask(named, PID)
+
+
+def test_of_two_attempts_under_one_key_one_commits_though_the_first_took_the_key_for_new(named: Connection) -> None:
+    """The first stalls before its end, is taken for lost, and goes on when the next has committed."""
+    kept: dict[str, Any] = {"value": "1", "xcoms": [], "asset_events": []}
+    current.let_others_follow(whether=False)
+    with targets.opened(named) as first, targets.opened(named) as second:
+        try:
+            stalled = first.inbox("key", "task", is_new=True)
+            later = second.inbox("key", "task", is_new=False)
+            first.database.execute("BEGIN")
+            assert stalled.begin() is None
+            with second.database.transaction():
+                assert later.begin() is None
+                later.end(kept, [])
+            with pytest.raises(psycopg.errors.UniqueViolation):
+                stalled.end({**kept, "value": "2"}, [])
+            first.database.execute("ROLLBACK")
+            found = second.database.execute("SELECT result::json->>'value' FROM treadle_inbox").fetchall()
+            assert found == [("1",)]
+            with second.database.transaction():
+                assert second.inbox("key", "task", is_new=False).begin() == {**kept, "steps": []}
+        finally:
+            second.database.execute("DROP TABLE treadle_inbox")
