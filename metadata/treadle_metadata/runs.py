@@ -62,7 +62,7 @@ def trigger_run(
         data_interval = _inferred_interval(document, logical_date, cron_style)
     new = {
         "dag_id": dag_id,
-        "run_id": checked_run_id(run_id) if run_id is not None else _run_id(run_type, run_after),
+        "run_id": _run_id(run_type, run_after) if run_id is None else checked_run_id(run_id),
         "version_id": dag["version_id"],
         "run_type": run_type,
         "logical_date": logical_date,
@@ -75,8 +75,7 @@ def trigger_run(
         "note": note,
         **partition_of(document.schedule, logical_date),
     }
-    if partition_key is not None:
-        new["partition_key"] = checked_partition_key(partition_key)
+    new |= {} if partition_key is None else {"partition_key": checked_partition_key(partition_key)}
     return {**_made(connection, new, now), "conf_warnings": conf_warnings(document, conf or {})}
 
 

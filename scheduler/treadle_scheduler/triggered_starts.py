@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from treadle_metadata import deferrals, execution
 from treadle_metadata.deciding.graph import Graph
-from treadle_metadata.transitions.instances import Picked
+from treadle_metadata.transitions.queueing import Picked
 from treadle_scheduler.context import Context
 
 

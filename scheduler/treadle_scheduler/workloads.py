@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from treadle_metadata.deciding.graph import Graph
-from treadle_metadata.transitions.instances import Picked
+from treadle_metadata.transitions.queueing import Picked
 from treadle_worker.protocol import CallbackFacts, Resume, RunFacts, Workload
 
 

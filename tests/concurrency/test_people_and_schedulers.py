@@ -24,7 +24,7 @@ from treadle_metadata.identifiers import new_attempt_id
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import rows
 from treadle_metadata.states import RunState, TaskState
-from treadle_metadata.transitions import instances, runs
+from treadle_metadata.transitions import instances, queueing, runs
 from treadle_scheduler.waking import Scope
 
 
@@ -116,8 +116,8 @@ def test_a_task_marked_while_it_is_queued_is_told_to_end(scheduler: TestSchedule
     with scheduler.database.listen() as listener:
         with meanwhile(scheduler.database, mark) as connection:
             (row,) = rows(connection, "SELECT * FROM task_instance FOR NO KEY UPDATE")
-            picked = instances.Picked(row["id"], new_attempt_id(), 1, the_run(connection)["version_id"], "x", 0.0, "x")
-            instances.queue(connection, [picked], month=row["month"], now=clock.now(), lease_until=clock.now())
+            picked = queueing.Picked(row["id"], new_attempt_id(), 1, the_run(connection)["version_id"], "x", 0.0, "x")
+            queueing.queue(connection, [picked], month=row["month"], now=clock.now(), lease_until=clock.now())
         heard = [one.payload for one in listener.notifies(timeout=1, stop_after=1) if one.channel.endswith("terminate")]
     assert heard == [f"{picked.attempt_id} its task was marked success"]
     assert scheduler.task_states(run_id) == {"a": "success"}

@@ -19,9 +19,10 @@ _SELECT: Final[LiteralString] = (
     "run.*, dag.display_name AS dag_display_name, version.number AS version_number,"
     " version.created_at AS version_created_at"
 )
-_SOURCE: Final[LiteralString] = (
+SOURCE: Final[LiteralString] = (
     "dag_run AS run JOIN dag ON dag.dag_id = run.dag_id JOIN dag_version AS version ON version.id = run.version_id"
 )
+"""A run with its DAG and its version: what lists and pages of runs select from."""
 
 _SORTS: Final = {
     "id": SortKey("run.id", "bigint"),
@@ -84,11 +85,17 @@ def get_run(connection: Connection, dag_id: str, run_id: str) -> dict[str, Any]:
     Raises:
         NotFoundError: there is no such DAG or no such run.
     """
-    found = rows(
-        connection,
-        f"SELECT {_SELECT} FROM {_SOURCE} WHERE run.dag_id = %(dag_id)s AND run.run_id = %(run_id)s",
-        {"dag_id": dag_id, "run_id": run_id},
-    )
+    return one_run(connection, _SELECT, dag_id, run_id)
+
+
+def one_run(connection: Connection, select: LiteralString, dag_id: str, run_id: str) -> dict[str, Any]:
+    """Return the columns ``select`` of ``SOURCE`` for one run.
+
+    Raises:
+        NotFoundError: there is no such DAG or no such run.
+    """
+    sql = f"SELECT {select} FROM {SOURCE} WHERE run.dag_id = %(dag_id)s AND run.run_id = %(run_id)s"
+    found = rows(connection, sql, {"dag_id": dag_id, "run_id": run_id})
     if found:
         return dict(found[0])
     check_dag(connection, dag_id)
@@ -128,7 +135,7 @@ def list_runs(connection: Connection, wanted: RunFilter, page: PageRequest) -> P
     return fetch_page(
         connection,
         select=_SELECT,
-        source=_SOURCE,
+        source=SOURCE,
         conditions=conditions,
         sorts=_SORTS,
         default=("-run_after",),

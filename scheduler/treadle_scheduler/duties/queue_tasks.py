@@ -24,8 +24,8 @@ from treadle_metadata.deciding.reasons import Reason
 from treadle_metadata.deferrals import resumes_of
 from treadle_metadata.identifiers import new_attempt_id
 from treadle_metadata.queries.versions import older_sources
-from treadle_metadata.transitions import instances
-from treadle_metadata.transitions.instances import Picked
+from treadle_metadata.transitions import queueing
+from treadle_metadata.transitions.queueing import Picked
 from treadle_scheduler.context import HELD_ELSEWHERE, Context, Done
 from treadle_scheduler.expansion import Items
 from treadle_scheduler.retries import retry_delay
@@ -163,7 +163,7 @@ def _queue(
     graphs = context.graphs.get(connection, {row["version_id"] for row in batch})
     picked = [_pick(row, graphs[row["version_id"]]) for row in batch]
     lease_until = now + timedelta(seconds=context.settings.lease_seconds)
-    moved = instances.queue(connection, picked, month=month, now=now, lease_until=lease_until)
+    moved = queueing.queue(connection, picked, month=month, now=now, lease_until=lease_until)
     triggered = starting_from_triggers(connection, context, batch, picked, graphs, month=month, now=now, moved=moved)
     items = Items(connection, month)
     resumes = resumes_of(connection, [row["id"] for row in batch if row["resumes"]], context.crypto)

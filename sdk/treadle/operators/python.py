@@ -13,14 +13,42 @@ from treadle.errors import InvalidArgumentError
 from treadle.operators.base import BaseOperator
 
 
-class PythonOperator(BaseOperator):
+class CallsFunction(BaseOperator):
+    """What operators and sensors that call a Python function have in common: the function, its arguments, the call."""
+
+    template_fields: Collection[str] = ("templates_dict", "op_args", "op_kwargs")
+
+    def take_function(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any] | None,
+        kwargs: Mapping[str, Any] | None,
+        templates: Mapping[str, Any] | None,
+    ) -> None:
+        """Keep the function and its arguments.
+
+        Raises:
+            InvalidArgumentError: it cannot be called.
+        """
+        if not callable(function):
+            raise InvalidArgumentError(repr(self), "python_callable", function, "a function", site=self.site)
+        self.python_callable = function
+        self.op_args: Any = list(args or ())
+        self.op_kwargs: Any = dict(kwargs or {})
+        self.templates_dict: Any = dict(templates) if templates else None
+
+    def call(self, context: Mapping[str, Any]) -> Any:
+        """Call the function with its rendered arguments and what it wants of the context."""
+        known = context if self.templates_dict is None else {**context, "templates_dict": self.templates_dict}
+        return call_function(self.python_callable, self.op_args, self.op_kwargs, known)
+
+
+class PythonOperator(CallsFunction):
     """Calls ``python_callable(*op_args, **op_kwargs)``; what it returns is the task's XCom.
 
     Names of the context that the function has as parameters are handed to it; with ``**kwargs`` it gets all of them.
     ``templates_dict`` is rendered and handed over under that name. Coroutine functions are run to their end.
     """
-
-    template_fields: Collection[str] = ("templates_dict", "op_args", "op_kwargs")
 
     def __init__(
         self,
@@ -33,12 +61,7 @@ class PythonOperator(BaseOperator):
         **arguments: Any,
     ) -> None:
         super().__init__(**arguments)
-        if not callable(python_callable):
-            raise InvalidArgumentError(repr(self), "python_callable", python_callable, "a function", site=self.site)
-        self.python_callable = python_callable
-        self.op_args: Any = list(op_args or ())
-        self.op_kwargs: Any = dict(op_kwargs or {})
-        self.templates_dict: Any = dict(templates_dict) if templates_dict else None
+        self.take_function(python_callable, op_args, op_kwargs, templates_dict)
         self.show_return_value_in_logs = show_return_value_in_logs
 
     def execute(self, context: Any) -> Any:
@@ -48,11 +71,6 @@ class PythonOperator(BaseOperator):
         if self.show_return_value_in_logs and result is not None:
             self.log.info("Returned value: %s", _shortened(result))
         return result
-
-    def call(self, context: Mapping[str, Any]) -> Any:
-        """Call the function with its rendered arguments and what it wants of the context."""
-        known = context if self.templates_dict is None else {**context, "templates_dict": self.templates_dict}
-        return call_function(self.python_callable, self.op_args, self.op_kwargs, known)
 
 
 def call_function(

@@ -6,16 +6,15 @@ import importlib
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, Final
 
-from treadle.errors_of_waits import AnswerError
-from treadle.http_calls import HttpAnswer, call
-from treadle.operators.python import keywords_for
-from treadle.sensors.base import BaseSensor, PokeReturnValue
+from treadle.http_calls import HttpAnswer
+from treadle.operators.http import CallsEndpoint, ask_of
+from treadle.sensors.base import PokeReturnValue
 from treadle.sensors.deferred import Deferred
 
 NOT_YET: Final = ("404",)
 
 
-class HttpSensor(Deferred, BaseSensor):
+class HttpSensor(CallsEndpoint, Deferred):
     """Waits until ``endpoint`` on the host of the connection ``http_conn_id`` answers well, and passes the check.
 
     A status in ``response_error_codes_allowlist`` (default: 404) means "not yet", any other from 400 on is a failure.
@@ -62,19 +61,10 @@ class HttpSensor(Deferred, BaseSensor):
         Raises:
             AnswerError: the status says that asking again is of no use.
         """
-        answer = call(
-            self.http_conn_id,
-            self.endpoint,
-            method=self.method,
-            data=self.request_params,
-            headers=self.headers,
-            timeout=self.http_timeout,
-        )
-        self.log.info("%s %s: %s", self.method, answer.url, answer.status_code)
+        answer = self.called(self.request_params)
         if str(answer.status_code) in self.response_error_codes_allowlist:
             return False
-        if not answer.ok:
-            raise AnswerError(f"{self.method} {answer.url} was answered with {answer.status_code}: {answer.text:.200}")
+        self.require_ok(answer)
         return self._checked(answer, context)
 
     def trigger(self, context: Any) -> Any:  # noqa: ARG002 - the contract of sensors
@@ -94,5 +84,5 @@ class HttpSensor(Deferred, BaseSensor):
     def _checked(self, answer: HttpAnswer, context: Any) -> bool | PokeReturnValue:
         if self.response_check is None:
             return True
-        found = self.response_check(answer, **keywords_for(self.response_check, (answer,), {}, context))
+        found = ask_of(self.response_check, answer, context)
         return found if isinstance(found, PokeReturnValue) else bool(found)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from treadle.errors import InvalidArgumentError
-from treadle.operators.python import call_function
+from treadle.operators.python import CallsFunction
 from treadle.sensors.base import BaseSensor, PokeReturnValue
 
 
-class PythonSensor(BaseSensor):
+class PythonSensor(CallsFunction, BaseSensor):
     """Waits until ``python_callable(*op_args, **op_kwargs)`` returns something true.
 
     The function is handed what it names of the context, as by ``PythonOperator``. A :class:`PokeReturnValue` that it
     returns carries the XCom of the task.
     """
-
-    template_fields: Collection[str] = ("templates_dict", "op_args", "op_kwargs")
 
     def __init__(
         self,
@@ -29,17 +26,11 @@ class PythonSensor(BaseSensor):
         **arguments: Any,
     ) -> None:
         super().__init__(**arguments)
-        if not callable(python_callable):
-            raise InvalidArgumentError(repr(self), "python_callable", python_callable, "a function", site=self.site)
-        self.python_callable = python_callable
-        self.op_args: Any = list(op_args or ())
-        self.op_kwargs: Any = dict(op_kwargs or {})
-        self.templates_dict: Any = dict(templates_dict) if templates_dict else None
+        self.take_function(python_callable, op_args, op_kwargs, templates_dict)
 
     def poke(self, context: Any) -> bool | PokeReturnValue:
         """Call the function."""
-        known = context if self.templates_dict is None else {**context, "templates_dict": self.templates_dict}
-        found = call_function(self.python_callable, self.op_args, self.op_kwargs, known)
+        found = self.call(context)
         return found if isinstance(found, PokeReturnValue) else bool(found)
 
 

@@ -228,7 +228,7 @@ def test_no_answer_tells_a_member_of_another_teams_things(world: World) -> None:
             continue
         for url in {world.url(path, RED), world.url(path.replace("{dag_id}", "~"), RED)}:
             answer = client.get(url, params=asked_of(path))
-            if BLUE in answer.text.lower():
+            if BLUE in re.sub("flask.blueprints", "", answer.text.lower()):  # a field of Airflow's plug-ins
                 told.append((url, answer.text))
             if TABLE[method, path] in OF_INSTALLATION:
                 expected = {403}

@@ -94,7 +94,7 @@ TEXTS = st.lists(
     stretch=st.integers(1, 300),
     most=st.integers(1, 600),
 )
-def test_a_search_in_parts_finds_what_reading_everything_finds(
+def test_a_search_finds_what_reading_everything_finds(
     tmp_path_factory: object,
     texts: list[tuple[str, str]],
     words: str,

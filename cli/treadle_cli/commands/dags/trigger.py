@@ -97,12 +97,7 @@ def trigger(
         return run, dag, error_of_file(connection, dag["file"])
 
     run, dag, broken = in_database(act)
-    for warning in run["conf_warnings"]:
-        say(f"Warning: {warning}.")
-    if broken:
-        say(f"{dag['file']} cannot be read now, so the run uses version {dag['version_number']}: {broken}")
-    if dag["is_paused"]:
-        say(f"DAG {dag_id} is paused: the run stays queued until `treadle dags unpause {dag_id}`.")
+    _hint(run, dag, broken)
     if not output:
         click.echo(run["run_id"])
     if wait:
@@ -110,6 +105,16 @@ def trigger(
     if output:
         show_record(run_row(run), output)
     ctx.exit(1 if wait and run["state"] != RunState.SUCCESS else 0)
+
+
+def _hint(run: Mapping[str, Any], dag: Mapping[str, Any], broken: str | None) -> None:
+    """Say what one who triggers a run may not have meant or may not know."""
+    for warning in run["conf_warnings"]:
+        say(f"Warning: {warning}.")
+    if broken:
+        say(f"{dag['file']} cannot be read now, so the run uses version {dag['version_number']}: {broken}")
+    if dag["is_paused"]:
+        say(f"DAG {dag['dag_id']} is paused: the run stays queued until `treadle dags unpause {dag['dag_id']}`.")
 
 
 def wait_for_run(dag_id: str, run_id: str, timeout: float | None) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -39,11 +40,7 @@ def mark(dag_id: str, run: str, state: str, dry_run: bool, yes: bool, output: st
     )
     run_id, changes = plan.run["run_id"], plan.changes
     if changes or dry_run:
-        columns = ("task_id", "map_index", "state", "new_state")
-        titles = {"task_id": "task", "map_index": "index", "new_state": "new state"}
-        shown = columns if any(one["map_index"] >= 0 for one in changes) else ("task_id", "state", "new_state")
-        rows = [{name: one[name] for name in columns} for one in changes]
-        show(Listing(shown, rows, "No task instance changes.", titles), output)
+        _show(changes, output)
     if dry_run:
         after = f" once its teardowns have run ({', '.join(plan.teardowns)})" if plan.teardowns else ""
         say(f"Run {run_id} of DAG {dag_id} would be {state}{after}. Nothing was changed.")
@@ -66,3 +63,11 @@ def mark(dag_id: str, run: str, state: str, dry_run: bool, yes: bool, output: st
     marked = in_database(act)
     after = " once its teardowns have run" if marked["ending"] else ""
     say(f"Run {run_id} of DAG {dag_id} is {state}{after}.")
+
+
+def _show(changes: Sequence[Mapping[str, Any]], output: str | None) -> None:
+    columns = ("task_id", "map_index", "state", "new_state")
+    titles = {"task_id": "task", "map_index": "index", "new_state": "new state"}
+    shown = columns if any(one["map_index"] >= 0 for one in changes) else ("task_id", "state", "new_state")
+    rows = [{name: one[name] for name in columns} for one in changes]
+    show(Listing(shown, rows, "No task instance changes.", titles), output)

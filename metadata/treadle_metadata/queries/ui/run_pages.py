@@ -9,10 +9,9 @@ from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
-from treadle_metadata.errors import NotFoundError
 from treadle_metadata.queries.conditions import Conditions, containing
-from treadle_metadata.queries.dags import check_dag
 from treadle_metadata.queries.paging import NOT_YET, Page, PageRequest, SortKey, fetch_page
+from treadle_metadata.queries.runs import SOURCE, one_run
 from treadle_metadata.statements import rows
 from treadle_metadata.states import RunState
 
@@ -22,9 +21,6 @@ _SELECT: Final[LiteralString] = """
     run.conf, run.triggered_by, run.triggering_user, run.backfill_id, run.clear_number, run.ending, run.partition_key,
     run.version_id, version.number AS version_number
 """
-_SOURCE: Final[LiteralString] = (
-    "dag_run AS run JOIN dag ON dag.dag_id = run.dag_id JOIN dag_version AS version ON version.id = run.version_id"
-)
 _SORTS: Final = {
     "run_after": SortKey("run.run_after", "timestamptz"),
     "ended_at": SortKey(f"coalesce(run.ended_at, {NOT_YET})", "timestamptz"),
@@ -76,7 +72,7 @@ def list_runs(connection: Connection, wanted: RunSearch, page: PageRequest) -> P
     return fetch_page(
         connection,
         select=_SELECT,
-        source=_SOURCE,
+        source=SOURCE,
         conditions=conditions,
         sorts=_SORTS,
         default=("-run_after",),
@@ -91,12 +87,7 @@ def get_run(connection: Connection, dag_id: str, run_id: str) -> dict[str, Any]:
     Raises:
         NotFoundError: there is no such DAG or run.
     """
-    sql = f"SELECT {_SELECT} FROM {_SOURCE} WHERE run.dag_id = %(dag_id)s AND run.run_id = %(run_id)s"
-    found = rows(connection, sql, {"dag_id": dag_id, "run_id": run_id})
-    if found:
-        return dict(found[0])
-    check_dag(connection, dag_id)
-    raise NotFoundError(f"run of DAG {dag_id!r}", run_id)
+    return one_run(connection, _SELECT, dag_id, run_id)
 
 
 def neighbours(connection: Connection, run: Mapping[str, Any]) -> dict[str, Any]:
