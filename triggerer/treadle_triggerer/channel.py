@@ -30,10 +30,13 @@ class Channel:
         self._buffer = FrameBuffer()
         self._outbox = bytearray()
         self._is_writing = False
+        self._is_over = False
         loop.add_reader(sock.fileno(), self._read)
 
     def send(self, message: Message) -> None:
-        """Send a message as soon as the loop comes to it."""
+        """Send a message as soon as the loop comes to it; nobody hears it once the parent is gone."""
+        if self._is_over:
+            return
         self._outbox += encode(message)
         if not self._is_writing:
             self._is_writing = True
@@ -75,5 +78,6 @@ class Channel:
     def _end(self) -> None:
         self._loop.remove_reader(self._sock.fileno())
         self._loop.remove_writer(self._sock.fileno())
+        self._is_over = True  # what is sent from now on would never leave, and ``flush`` would wait for it for ever
         self._outbox.clear()
         self._on_end()
