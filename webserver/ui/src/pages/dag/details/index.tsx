@@ -40,14 +40,19 @@ function Shown({ dag }: { dag: Details }) {
                     <Row name="Time zone">{dag.timezone}</Row>
                     <Row name="Starts">{dag.start_date === null ? "–" : <Moment at={dag.start_date} />}</Row>
                     <Row name="Ends">{dag.end_date === null ? "never" : <Moment at={dag.end_date} />}</Row>
-                    <Row name="Dates that were missed">{words(dag.catchup_policy)}</Row>
-                    <Row name="While a run is under way">{words(dag.overlap_policy)}</Row>
+                    <Row name="Missed times">{toldBy(MISSED, dag.catchup_policy)}</Row>
+                    <Row name="A time that comes while no run may start">{toldBy(OVERLAP, dag.overlap_policy)}</Row>
                     <Row name="Next run after">
                         <Moment at={dag.next_dagrun_run_after} />
                     </Row>
                     <Row name="Its interval">
-                        <Moment at={dag.next_dagrun_data_interval_start} /> to{" "}
-                        <Moment at={dag.next_dagrun_data_interval_end} />
+                        <Moment at={dag.next_dagrun_data_interval_start} />
+                        {dag.next_dagrun_data_interval_start !== dag.next_dagrun_data_interval_end && (
+                            <>
+                                {" to "}
+                                <Moment at={dag.next_dagrun_data_interval_end} />
+                            </>
+                        )}
                     </Row>
                 </Rows>
             </Panel>
@@ -91,6 +96,16 @@ function Shown({ dag }: { dag: Details }) {
         </div>
     );
 }
+
+/** What the policies of docs/explanation/time.md do. */
+const MISSED: Record<string, string> = {
+    all: "each becomes a run (all)",
+    last: "the latest becomes a run (last)",
+    none: "none becomes a run (none)",
+};
+const OVERLAP: Record<string, string> = { wait: "waits until there is room (wait)", skip: "is left out (skip)" };
+
+const toldBy = (told: Record<string, string>, name: string): string => told[name] ?? words(name);
 
 const words = (name: string): string => name.replaceAll("_", " ");
 
