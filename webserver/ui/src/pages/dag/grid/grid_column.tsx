@@ -1,11 +1,8 @@
 import { memo } from "react";
 import { BASE } from "../../../api/base";
-import { useZone } from "../../../components/clock";
 import { taskPath } from "../../../components/links";
 import { colourOf, signOf, wordsOf } from "../../../components/state";
-import { dateIn, lengthOf, timeIn } from "../../../components/times";
 import styles from "./grid.module.css";
-import type { Mark } from "./marks";
 import { BLOCK, CELL } from "./measures";
 import type { GridColumn, GridRow } from "./rows";
 
@@ -16,17 +13,14 @@ interface GridColumnProps {
     firstBlock: number;
     lastBlock: number;
     right: number;
-    longest: number;
-    mark: Mark | undefined;
     isChosen: boolean;
-    /** The row of this column on which the keyboard is: -1 its head, null none. */
+    /** The row of this column on which the keyboard is; null where it is elsewhere. */
     cursor: number | null;
 }
 
-/** One run: a bar as high as it took long, and below it the state of each task. */
+/** One run below its head: the state of each task. Its blocks stand by themselves: what is added moves nothing else. */
 export const GridColumnView = memo(function GridColumnView(props: GridColumnProps) {
-    const { dagId, column, blocks, firstBlock, lastBlock, right, mark, isChosen, cursor } = props;
-    const drawn = blocks.slice(firstBlock, lastBlock + 1);
+    const { dagId, column, blocks, firstBlock, lastBlock, right, isChosen, cursor } = props;
     return (
         <div
             className={styles.column}
@@ -34,60 +28,41 @@ export const GridColumnView = memo(function GridColumnView(props: GridColumnProp
             data-run={column.run.run_id}
             data-chosen={isChosen || undefined}
         >
-            <div className={styles.head}>
-                {mark !== undefined && <span data-strong={mark.isStrong || undefined}>{mark.label}</span>}
-                <RunHead run={column.run} longest={props.longest} isChosen={isChosen} isCursor={cursor === -1} />
-            </div>
-            <div style={{ paddingTop: firstBlock * BLOCK * CELL }}>
-                {drawn.map((rows, at) => {
-                    const above = (firstBlock + at) * BLOCK;
-                    const isIn = cursor !== null && cursor >= above && cursor < above + BLOCK;
-                    return (
-                        <Block
-                            key={rows[0]?.id}
-                            dagId={dagId}
-                            column={column}
-                            rows={rows}
-                            cursor={isIn ? cursor - above : null}
-                        />
-                    );
-                })}
-            </div>
+            {blocks.slice(firstBlock, lastBlock + 1).map((rows, at) => {
+                const above = (firstBlock + at) * BLOCK;
+                const isIn = cursor !== null && cursor >= above && cursor < above + BLOCK;
+                return (
+                    <Block
+                        key={rows[0]?.id}
+                        dagId={dagId}
+                        column={column}
+                        rows={rows}
+                        top={above * CELL}
+                        cursor={isIn ? cursor - above : null}
+                    />
+                );
+            })}
         </div>
     );
 });
-
-interface RunHeadProps {
-    run: GridColumn["run"];
-    longest: number;
-    isChosen: boolean;
-    isCursor: boolean;
-}
-
-function RunHead({ run, longest, isChosen, isCursor }: RunHeadProps) {
-    const zone = useZone();
-    const at = run.run_after === null ? "" : `${dateIn(zone, run.run_after)} ${timeIn(zone, run.run_after)}`;
-    const words = `Run ${run.run_id}: ${wordsOf(run.state)}, ${at} ${zone}, ${lengthOf(run.duration)}`;
-    const height = `${Math.max(8, (100 * (run.duration ?? 0)) / longest)}%`;
-    return (
-        <button type="button" aria-label={words} aria-pressed={isChosen} tabIndex={isCursor ? 0 : -1} data-head="">
-            <i data-state={run.state} style={{ height, background: colourOf(run.state) }} />
-        </button>
-    );
-}
 
 interface BlockProps {
     dagId: string;
     column: GridColumn;
     rows: readonly GridRow[];
+    top: number;
     cursor: number | null;
 }
 
 /** A few rows of a column, drawn once: as one scrolls, blocks come and go as a whole. */
-const Block = memo(function Block({ dagId, column, rows, cursor }: BlockProps) {
-    return rows.map((row, at) => (
-        <Cell key={row.id} dagId={dagId} column={column} row={row} isCursor={cursor === at} />
-    ));
+const Block = memo(function Block({ dagId, column, rows, top, cursor }: BlockProps) {
+    return (
+        <div className={styles.block} style={{ top, height: rows.length * CELL }}>
+            {rows.map((row, at) => (
+                <Cell key={row.id} dagId={dagId} column={column} row={row} isCursor={cursor === at} />
+            ))}
+        </div>
+    );
 });
 
 interface CellProps {

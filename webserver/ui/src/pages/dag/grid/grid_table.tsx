@@ -8,6 +8,8 @@ import { marksOf } from "./marks";
 import { BLOCK, CELL, END, HEAD } from "./measures";
 import { RowNames } from "./row_names";
 import { blocksOf, type GridColumn, type GridRow } from "./rows";
+import { RunHead } from "./run_head";
+import { useChosenInSight } from "./use_chosen";
 import { useCursor } from "./use_cursor";
 import { useGridClicks } from "./use_grid_clicks";
 
@@ -41,6 +43,7 @@ export function GridTable({ dagId, rows, columns, folded, chosen, onFold, onChoo
     const blocks = useMemo(() => blocksOf(rows, BLOCK), [rows]);
     const { across, down } = useSight(frame, columns.length, rows.length);
     const { place, onKeyDown } = useCursor({ frame, columns: columns.length, rows: rows.length, across, down });
+    useChosenInSight(across, columns, chosen);
     const seenColumns = across.getVirtualItems();
     const seenRows = down.getVirtualItems();
     const last = seenColumns.at(-1)?.index ?? 0;
@@ -60,6 +63,22 @@ export function GridTable({ dagId, rows, columns, folded, chosen, onFold, onChoo
                     className={styles.cells}
                     style={{ width: across.getTotalSize(), height: HEAD + down.getTotalSize() }}
                 >
+                    <div className={styles.heads}>
+                        {seenColumns.map((item) => {
+                            const run = columns[item.index]?.run;
+                            return run === undefined ? null : (
+                                <RunHead
+                                    key={run.run_id}
+                                    run={run}
+                                    right={item.start}
+                                    longest={longest}
+                                    mark={marks.get(item.index)}
+                                    isChosen={run.run_id === chosen}
+                                    isCursor={place.column === item.index && place.row === -1}
+                                />
+                            );
+                        })}
+                    </div>
                     {seenColumns.map((item) => {
                         const column = columns[item.index];
                         return column === undefined ? null : (
@@ -71,18 +90,16 @@ export function GridTable({ dagId, rows, columns, folded, chosen, onFold, onChoo
                                 firstBlock={firstBlock}
                                 lastBlock={lastBlock}
                                 right={item.start}
-                                longest={longest}
-                                mark={marks.get(item.index)}
                                 isChosen={column.run.run_id === chosen}
-                                cursor={place.column === item.index ? place.row : null}
+                                cursor={place.column === item.index && place.row >= 0 ? place.row : null}
                             />
                         );
                     })}
                 </div>
                 <RowNames
-                    rows={rows.slice(firstBlock * BLOCK, (lastBlock + 1) * BLOCK)}
-                    top={firstBlock * BLOCK * CELL}
-                    height={down.getTotalSize()}
+                    rows={rows}
+                    first={firstBlock * BLOCK}
+                    end={(lastBlock + 1) * BLOCK}
                     folded={folded}
                     onFold={onFold}
                 />

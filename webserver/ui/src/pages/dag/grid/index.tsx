@@ -13,6 +13,7 @@ import toolbar from "../toolbar.module.css";
 import { useAddress, useFolding } from "../use_address";
 import { GridTable } from "./grid_table";
 import { columnsOf, type GridColumn, type GridRow, rowsNamed, rowsOf, visibleRows } from "./rows";
+import { useOlder } from "./use_chosen";
 import { gridOf, useGrid } from "./use_grid";
 
 export const loader = early(({ dagId, address }) => queries.prefetchInfiniteQuery(gridOf(dagId, runFilterOf(address))));
@@ -38,6 +39,8 @@ export function Component() {
     const more = useCallback(() => {
         if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
     }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+    const isFiltered = filter.state.length + filter.run_type.length > 0;
+    const found = useOlder({ columns, chosen: isFiltered ? null : chosen, hasMore: hasNextPage, onMore: more });
     if (grid.isError) return <ErrorNote error={grid.error} />;
     return (
         <div className={toolbar.part}>
@@ -60,7 +63,10 @@ export function Component() {
             {pages === undefined ? (
                 <Skeleton height="24rem" />
             ) : (
-                <Runs isFiltered={filter.state.length + filter.run_type.length > 0} columns={columns}>
+                <Runs isFiltered={isFiltered} columns={columns}>
+                    {found === "too old" && (
+                        <p className={toolbar.note}>The chosen run is older than the runs that the grid shows.</p>
+                    )}
                     <GridTable
                         dagId={dagId}
                         rows={rows}
@@ -71,7 +77,7 @@ export function Component() {
                         onChoose={choose}
                         onEnd={more}
                     />
-                    <Legend states={states} />
+                    <Legend states={states} hasTries={hasTries(columns)} />
                 </Runs>
             )}
         </div>
@@ -107,4 +113,13 @@ function statesSeen(columns: readonly GridColumn[], rows: readonly GridRow[]): S
         }
     }
     return found;
+}
+
+/** Whether a number stands in a cell, and has to be told what it means. */
+function hasTries(columns: readonly GridColumn[]): boolean {
+    return columns
+        .slice(0, 100)
+        .some(({ run, states }) =>
+            Object.entries(run.tries).some(([id, tries]) => tries > 1 && states.get(id) === "success"),
+        );
 }

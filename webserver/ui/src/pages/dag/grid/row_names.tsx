@@ -1,24 +1,27 @@
+import { memo } from "react";
 import styles from "./grid.module.css";
+import { CELL } from "./measures";
 import type { GridRow } from "./rows";
 
 interface RowNamesProps {
     rows: readonly GridRow[];
-    top: number;
-    height: number;
+    /** Of the rows that are drawn the first one, and the one after the last. */
+    first: number;
+    end: number;
     folded: ReadonlySet<string>;
     onFold: (groupId: string) => void;
 }
 
 /** The names of tasks at the left; groups can be closed. */
-export function RowNames({ rows, top, height, folded, onFold }: RowNamesProps) {
+export const RowNames = memo(function RowNames({ rows, first, end, folded, onFold }: RowNamesProps) {
     return (
         <div className={styles.names} dir="ltr">
             <div className={styles.corner}>
                 <span>Tasks</span>
                 <span>Runs, the newest at the right</span>
             </div>
-            <div style={{ height, paddingTop: top }}>
-                {rows.map((row) => (
+            <div style={{ height: rows.length * CELL, paddingTop: first * CELL }}>
+                {rows.slice(first, end).map((row) => (
                     <div
                         key={row.id}
                         className={styles.name}
@@ -39,7 +42,7 @@ export function RowNames({ rows, top, height, folded, onFold }: RowNamesProps) {
             </div>
         </div>
     );
-}
+});
 
 function Marks({ row }: { row: GridRow }) {
     const words = [
