@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import secrets
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -211,19 +213,32 @@ def delete_account(connection: Connection, username: str) -> None:
         ConflictError: nobody could manage accounts any more.
     """
     require_account(connection, username)
-    was_managed = _is_managed(connection, alone=True)
-    execute(connection, "DELETE FROM account WHERE username = %(username)s", {"username": username})
-    _keep_managed(connection, was_managed)
+    with staying_managed(connection):
+        execute(connection, "DELETE FROM account WHERE username = %(username)s", {"username": username})
 
 
-def _is_managed(connection: Connection, *, alone: bool = False) -> bool:
-    """Tell whether anybody may manage accounts; ``alone``: others who change accounts wait until this transaction ends.
+@contextmanager
+def staying_managed(connection: Connection) -> Iterator[None]:
+    """Take rights from an account or a role within the block; somebody must be left who may manage accounts.
 
-    Of two who deactivate each other at the same moment, each alone would leave one; only in a row does the second see
-    that nobody would be left.
+    Others who do so wait until this transaction ends: of two admins who deactivate each other at the same moment, each
+    alone would leave one, and only in a row does the second see that nobody would be left.
+
+    Raises:
+        ConflictError: nobody could manage accounts any more, and somebody could before.
     """
-    if alone:
-        execute(connection, "SELECT pg_advisory_xact_lock(%(key)s)", {"key": ACCOUNTS_LOCK})
+    execute(connection, "SELECT pg_advisory_xact_lock(%(key)s)", {"key": ACCOUNTS_LOCK})
+    was_managed = _is_managed(connection)
+    yield
+    if was_managed and not _is_managed(connection):
+        raise ConflictError(
+            "nobody could manage accounts any more: this is the last active account that may; give another one the "
+            "role Admin first"
+        )
+
+
+def _is_managed(connection: Connection) -> bool:
+    """Tell whether anybody may manage accounts."""
     sql = """
         SELECT FROM account LEFT JOIN role ON role.name = account.role
         WHERE account.is_active AND (account.role = %(admin)s OR %(needed)s = ANY(role.permissions)) LIMIT 1
@@ -232,26 +247,17 @@ def _is_managed(connection: Connection, *, alone: bool = False) -> bool:
     return bool(tuples(connection, sql, needed))
 
 
-def _keep_managed(connection: Connection, was_managed: bool) -> None:
-    if was_managed and not _is_managed(connection):
-        raise ConflictError(
-            "nobody could manage accounts any more: this is the last active account that may; give another one the "
-            "role Admin first"
-        )
-
-
 def _change(connection: Connection, username: str, values: dict[str, Any]) -> None:
     require_account(connection, username)
-    was_managed = _is_managed(connection, alone=True)
     sql = """
         UPDATE account SET password_hash = coalesce(%(password_hash)s, password_hash),
                role = coalesce(%(role)s, role), is_active = coalesce(%(is_active)s, is_active)
         WHERE username = %(username)s
     """
     given = {"password_hash": None, "role": None, "is_active": None} | values
-    execute(connection, sql, given | {"username": username})
+    with staying_managed(connection):
+        execute(connection, sql, given | {"username": username})
     end_sessions(connection, username)
-    _keep_managed(connection, was_managed)
 
 
 def _hash(password: str) -> str:

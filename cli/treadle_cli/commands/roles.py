@@ -10,6 +10,7 @@ from treadle_cli.clicks import Group
 from treadle_cli.database import in_database
 from treadle_cli.output import Listing, output_option, say, show
 from treadle_metadata import audit
+from treadle_metadata.accounts import staying_managed
 from treadle_metadata.rights import grants as given
 from treadle_metadata.rights import roles as stored
 from treadle_metadata.rights.permissions import GIVEN, OF_DAGS, OF_TEAMS
@@ -55,7 +56,8 @@ def set_(name: str, permission: tuple[str, ...], description: str) -> None:
     """Make the role NAME with each PERMISSION (``read``: all that only read), or give it exactly these."""
 
     def act(connection: Connection) -> list[str]:
-        before = stored.set_role(connection, name, permission, description, now=edge.now())
+        with staying_managed(connection):
+            before = stored.set_role(connection, name, permission, description, now=edge.now())
         after = stored.require_role(connection, name)
         audit.record(
             connection,

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
 from treadle_metadata import audit
+from treadle_metadata.accounts import staying_managed
 from treadle_metadata.rights import grants, roles
 from treadle_metadata.rights.permissions import Permission
 from treadle_webserver.authorize import ActorOf
@@ -57,7 +58,8 @@ def list_roles(service: ServiceOf) -> RoleListShape:
 def put_role(role_name: RoleName, body: RoleBody, actor: ActorOf, service: ServiceOf) -> RoleShape:
     """Make a role, or give it these permissions; counts for everyone who has it from the next request on."""
     with service.database.begin() as connection:
-        before = roles.set_role(connection, role_name, body.permissions, body.description, now=service.now())
+        with staying_managed(connection):
+            before = roles.set_role(connection, role_name, body.permissions, body.description, now=service.now())
         after = roles.require_role(connection, role_name)
         audit.record(
             connection,
