@@ -20,6 +20,7 @@ from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.deciding.graph import Graph, GraphCache
 from treadle_metadata.endings import tell_workers
 from treadle_metadata.fresh_instances import instance_row, task_columns
+from treadle_metadata.instance_locks import lock_instances
 from treadle_metadata.markers import selections_beyond
 from treadle_metadata.runs import newest_version
 from treadle_metadata.selecting import (
@@ -78,6 +79,16 @@ class Plan:
         return len(self.runs) + sum(plan.runs_in_all for plan in self.beyond)
 
     @property
+    def instances(self) -> tuple[Row, ...]:
+        """The instances that are there and change, in other DAGs too."""
+        return self.cleared + tuple(self.moves.removed) + tuple(one for plan in self.beyond for one in plan.instances)
+
+    @property
+    def run_ids(self) -> frozenset[int]:
+        """The ids of the runs that go on, in other DAGs too."""
+        return frozenset(run["id"] for run in self.runs).union(*(plan.run_ids for plan in self.beyond))
+
+    @property
     def all_cleared(self) -> tuple[Row, ...]:
         """The instances that are cleared, in other DAGs too."""
         return self.cleared + tuple(one for plan in self.beyond for one in plan.all_cleared)
@@ -92,9 +103,7 @@ def plan(
     hops: int | None = None,
 ) -> Plan:
     """Return what clearing ``selection`` would change, without changing anything; see :func:`clear`."""
-    found, graphs = _plan(connection, selection, selected_runs(connection, selection), latest, default)
-    beyond = selections_beyond(connection, found.cleared, graphs, hops)
-    return replace(found, beyond=tuple(plan(connection, one, default=default, hops=left) for one, left in beyond))
+    return _tree(connection, selection, latest, default, hops).plan
 
 
 def clear(
@@ -119,16 +128,47 @@ def clear(
         ConflictError: the DAG is gone from its file.
         InvalidRequestError: the regular expression or a task id of the selection is of no use.
     """
-    wanted = plan(connection, selection, latest=latest, default=default, hops=hops)
-    if dry_run or not wanted:
-        return wanted
-    locked = locked_runs(connection, [run["id"] for run in wanted.runs])
-    wanted, graphs = _plan(connection, selection, locked, latest, default)
-    if wanted:
-        _act(connection, wanted, graphs, _states(selection), now)
-    beyond = selections_beyond(connection, wanted.cleared, graphs, hops)
-    done = [clear(connection, one, default=default, hops=left, now=now) for one, left in beyond]
-    return replace(wanted, beyond=tuple(done))
+    wanted = _tree(connection, selection, latest, default, hops)
+    if dry_run or not wanted.plan:
+        return wanted.plan
+    held: set[int] = set()
+    # All runs before the first instance, of other DAGs too: that is the order of locks. What changed until they were
+    # held may have added some.
+    while more := wanted.plan.run_ids - held:
+        locked_runs(connection, more)
+        held |= more
+        wanted = _tree(connection, selection, latest, default, hops)
+    if wanted.beyond or wanted.plan.moves.removed:
+        lock_instances(connection, ((one["month"], one["id"]) for one in wanted.plan.instances))
+    _act_on_all(connection, wanted, now)
+    return wanted.plan
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A plan with what it takes to act on it; ``beyond`` are those of the plan's own ``beyond``."""
+
+    plan: Plan
+    graphs: Mapping[int, Graph]
+    states: Sequence[str]
+    beyond: tuple[_Planned, ...]
+
+
+def _tree(
+    connection: Connection, selection: Selection, latest: bool | None, default: bool, hops: int | None
+) -> _Planned:
+    """Return the plan of a selection, and of all to which markers pass it on."""
+    found, graphs = _plan(connection, selection, selected_runs(connection, selection), latest, default)
+    passed = selections_beyond(connection, found.cleared, graphs, hops)
+    beyond = tuple(_tree(connection, one, None, default, left) for one, left in passed)
+    return _Planned(replace(found, beyond=tuple(one.plan for one in beyond)), graphs, _states(selection), beyond)
+
+
+def _act_on_all(connection: Connection, wanted: _Planned, now: datetime) -> None:
+    if wanted.plan:
+        _act(connection, wanted.plan, wanted.graphs, wanted.states, now)
+    for one in wanted.beyond:
+        _act_on_all(connection, one, now)
 
 
 def _plan(

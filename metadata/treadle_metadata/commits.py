@@ -18,15 +18,10 @@ from sqlalchemy import Connection
 
 from treadle_metadata.assets import emitting
 from treadle_metadata.claims import claim_attempts_to_end
-from treadle_metadata.statements import execute
+from treadle_metadata.instance_locks import lock_instances
 
 _SUCCESS: Final = "success"
 _LONGEST_KEY: Final = 512
-
-# In the order in which all lock them: instances, then attempts.
-_LOCK: Final = """
-    SELECT FROM task_instance WHERE id = ANY(%(ids)s) AND month = %(month)s ORDER BY id FOR UPDATE
-"""
 
 
 def honoured(connection: Connection, reports: Sequence[Mapping[str, Any]], *, month: date) -> list[Mapping[str, Any]]:
@@ -37,7 +32,8 @@ def honoured(connection: Connection, reports: Sequence[Mapping[str, Any]], *, mo
     doubtful = [one for one in reports if one["outcome"] != _SUCCESS]
     if not doubtful:
         return list(reports)
-    execute(connection, _LOCK, {"ids": [one["task_instance_id"] for one in doubtful], "month": month})
+    # All of the batch, not these alone, and instances before attempts: the order in which everybody locks them.
+    lock_instances(connection, [(month, one["task_instance_id"]) for one in reports])
     known = claim_attempts_to_end(connection, [UUID(str(one["attempt_id"])) for one in doubtful], month=month)
     found = []
     for one in reports:

@@ -17,9 +17,9 @@ from sqlalchemy import Connection
 from treadle_metadata import clearing
 from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.deciding.graph import GraphCache
-from treadle_metadata.endings import end_runs, must_tear_down, tell_workers
-from treadle_metadata.errors import ConflictError, InvalidRequestError, shown
-from treadle_metadata.planning import state_counts
+from treadle_metadata.endings import end_runs, tell_workers
+from treadle_metadata.errors import InvalidRequestError, shown
+from treadle_metadata.run_marks import check_mark
 from treadle_metadata.runs import find_run, lock_run
 from treadle_metadata.selecting import (
     Row,
@@ -32,10 +32,9 @@ from treadle_metadata.selecting import (
     tasks_by_version,
     within_groups,
 )
-from treadle_metadata.states import FINISHED, RunState, TaskState, may_follow
+from treadle_metadata.states import RunState, TaskState, may_follow
 from treadle_metadata.transitions import instances, runs
 
-_OF_RUNS: Final = ("success", "failed", "queued")
 _OF_INSTANCES: Final = ("success", "failed", "skipped")
 
 
@@ -51,44 +50,14 @@ def mark_run(connection: Connection, dag_id: str, run_id: str, state: str, *, no
         InvalidRequestError: ``state`` is not one of the three.
         ConflictError: the run is in that state already, or on its way to it.
     """
-    if state not in _OF_RUNS:
-        raise InvalidRequestError(f"a run can be set to success, failed or queued, not to {shown(state)}")
     run = lock_run(connection, dag_id, run_id)
-    if run["state"] == state:
-        raise ConflictError(f"run {shown(run_id)} of DAG {shown(dag_id)} is {state} already")
-    if run["ending"] == state:
-        raise ConflictError(
-            f"run {shown(run_id)} of DAG {shown(dag_id)} ends as {state} already, once its teardowns have run"
-        )
+    check_mark(run, state)
     if state == "queued":
         runs.requeue(connection, [run["id"]], now=now)
     else:
         end_runs(connection, [run["id"]], RunState(state), month=run["month"], now=now)
     notify(connection, WAKE, RUNS)
     return find_run(connection, dag_id, run_id)
-
-
-def run_changes(connection: Connection, dag_id: str, run_id: str, state: str) -> list[dict[str, Any]]:
-    """Return the instances that marking a run would end: their rows, with ``new_state``.
-
-    Teardowns are among them only if none of them is to run; else the scheduler decides on them.
-
-    Raises:
-        NotFoundError: there is no such run.
-    """
-    run = find_run(connection, dag_id, run_id)
-    graph = GraphCache().get(connection, [run["version_id"]])[run["version_id"]]
-    counts = state_counts(connection, [run["id"]], month=run["month"]).get(run["id"], {})
-    spared: set[str] = set()
-    if state != RunState.QUEUED and must_tear_down(graph, counts, RunState(state)):
-        spared = {node.task.task_id for node in graph.nodes if node.task.is_teardown}
-    found = instances_of(connection, [run], {run["id"]: graph.index}, set(TaskState) - FINISHED)
-    under_way = {TaskState.QUEUED, TaskState.RUNNING, TaskState.RESTARTING}
-    return [
-        one | {"new_state": state if one["state"] in under_way else TaskState.SKIPPED.value}
-        for one in found
-        if one["task_id"] not in spared and state != RunState.QUEUED
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +91,20 @@ def mark_selected(connection: Connection, selection: Selection, state: str, *, n
         InvalidRequestError: ``state`` is not one of the three, or a task of the selection is not in the DAG.
     """
     wanted = plan_marks(connection, selection, state)
-    locked = locked_runs(connection, [run["id"] for run in wanted.runs])
+    chosen = {run["id"] for run in wanted.runs}
+    # Runs of other DAGs, too, to which markers below pass a clear on: all runs are locked before the first instance.
+    beyond = [clearing.plan(connection, one, latest=False).run_ids for one in _below(selection, wanted.resumed)]
+    locked = [run for run in locked_runs(connection, chosen.union(*beyond)) if run["id"] in chosen]
     wanted = _plan(connection, selection, wanted.state, locked)
     for month, batch in groupby(sorted(wanted.marked, key=itemgetter("month")), key=itemgetter("month")):
         why, ids = f"its task was marked {wanted.state}", [one["id"] for one in batch]
         moved = instances.mark(connection, ids, wanted.state, month=month, now=now, why=why)
         tell_workers(connection, moved, why)
-    for tasks, run_ids in _alike(wanted.resumed):
-        below = Selection(dag_id=selection.dag_id, run_ids=run_ids, task_ids=tasks, only_failed=True, with_scopes=False)
+    for below in _below(selection, wanted.resumed):
         clearing.clear(connection, below, latest=False, now=now)
-    ids = [run["id"] for run in wanted.runs]
-    runs.wake(connection, [(run, now) for run in ids])
-    runs.wake_following(connection, ids, now=now)
+    marked_in = [run["id"] for run in wanted.runs]
+    runs.wake(connection, [(run, now) for run in marked_in])
+    runs.wake_following(connection, marked_in, now=now)
     notify(connection, WAKE, RUNS)
     return wanted
 
@@ -170,6 +141,14 @@ def _resumed(connection: Connection, dag_id: str, marked: Sequence[Row]) -> tupl
         cleared = clearing.plan(connection, below, latest=False).cleared
         found += [one for one in cleared if one["state"] == TaskState.UPSTREAM_FAILED and one["task_id"] not in above]
     return tuple(found)
+
+
+def _below(selection: Selection, resumed: Sequence[Row]) -> list[Selection]:
+    """Return what is cleared below the marked instances."""
+    return [
+        Selection(dag_id=selection.dag_id, run_ids=run_ids, task_ids=tasks, only_failed=True, with_scopes=False)
+        for tasks, run_ids in _alike(resumed)
+    ]
 
 
 def _alike(instances: Iterable[Row]) -> Iterable[tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.support.lock_order import locks_of, out_of_order
 from tests.support.scheduling import TestScheduler, a_dag
+from tests.support.statements import recorded_statements
 
 from treadle.document import MarkerDocument, TaskDocument
 from treadle_metadata.clearing import Plan, Selection, clear, plan
@@ -53,8 +55,10 @@ def test_a_clear_passes_over_markers_as_its_preview_says_and_all_runs_again(sche
         assert changed(plan(connection, SELECTED)) == EVERYTHING
         assert changed(clear(connection, SELECTED, now=scheduler.clock.now(), dry_run=True)) == EVERYTHING
     assert scheduler.run_states("three") == {"three-run": "success", "three-later": "success"}
-    with scheduler.database.begin() as connection:
+    with recorded_statements(scheduler.database) as seen, scheduler.database.begin() as connection:
         done = clear(connection, SELECTED, now=scheduler.clock.now())
+    assert [table for table, _ in locks_of(seen)][:2] == ["dag_run", "task_instance"]
+    assert out_of_order(seen) == []
     assert (changed(done), len(done.all_cleared), done.runs_in_all) == (EVERYTHING, 7, 3)
     assert scheduler.run_states("three") == {"three-run": "success", "three-later": "queued"}
     scheduler.beats()
