@@ -68,10 +68,13 @@ _STARTED_ALREADY: Final = """
 # A retry must not see what the failed attempt pushed; what goes on after a deferral sees what it pushed before.
 _FORGET_XCOMS: Final = "DELETE FROM xcom WHERE month = %(month)s AND task_instance_id = ANY(%(ids)s)"
 
+_CLEARED: Final = "the attempt was ended while it ran: its task was cleared"
+
 # A cleared instance (restarting) starts over whatever its old attempt reports. One that is handed back by a scheduler
 # that stops is the same try again, and so is one that a durable step suspended: they are not charged.
 # Finished attempts are never rewritten: the guard is that no outcome stands yet, or that a person ended the instance
-# while it ran and its worker, which was told, says now how that went; why it was told, whoever ended it has noted.
+# while it ran and its worker, which was told, says now how that went; why it was told, whoever ended it has noted, and
+# of a cleared one its state says: a pod, say, knows only that it was deleted.
 # What a report lacks, the start has noted.
 # The attempts are closed after the instances have moved, the order in which all lock them: nothing reads that part.
 # Their runs are woken as ``runs.wake_for`` does it: one row for each run, which names what has changed in it.
@@ -84,6 +87,11 @@ _FINISH: Final = """
             cpu_seconds = report.cpu_seconds, rendered_fields = report.rendered,
             error = CASE WHEN attempt.outcome = 'withdrawn' AND report.error ->> 'kind' = 'terminated'
                          THEN report.error || jsonb_build_object('message', attempt.error -> 'message')
+                         WHEN report.error ->> 'kind' = 'terminated' AND 'restarting' = (
+                             SELECT instance.state FROM task_instance AS instance
+                             WHERE instance.id = attempt.task_instance_id AND instance.month = %(month)s
+                               AND instance.attempt_id = attempt.attempt_id)
+                         THEN report.error || jsonb_build_object('message', %(cleared)s::text)
                          ELSE report.error END,
             code_hash = coalesce(report.code_hash, attempt.code_hash), committed = NULL
         FROM unnest(%(attempt_ids)s::uuid[], %(outcomes)s::text[], %(started)s::timestamptz[], %(ended)s::timestamptz[],
@@ -248,6 +256,7 @@ def _finish_parameters(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "code_hashes": column("code_hash"),
         "resumes": [(report.get("resume") or {}).get("at") for report in reports],
         "longest_delay": LONGEST_RETRY_DELAY,
+        "cleared": _CLEARED,
     }
 
 

@@ -205,6 +205,14 @@ def test_an_attempt_whose_instance_is_marked_is_closed_at_once_and_completed_by_
     assert rig.attempts()[0]["outcome"] == "failed"
 
 
+def test_an_attempt_that_was_cleared_says_so_though_its_pod_knows_only_that_it_was_deleted(rig: Rig) -> None:
+    rig.start()
+    with rig.database.begin() as connection:
+        connection.exec_driver_sql("UPDATE task_instance SET state = 'restarting'")
+    rig.finish("failed", error={"kind": "terminated", "message": "its pod was told to stop"})
+    assert rig.attempts()[0]["error"]["message"] == "the attempt was ended while it ran: its task was cleared"
+
+
 def test_an_attempt_that_was_ended_by_order_says_why_and_so_does_the_order(rig: Rig) -> None:
     """The order bears the reason to the worker; where its report knows none, the server's word stands."""
     rig.start()
