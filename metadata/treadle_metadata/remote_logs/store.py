@@ -157,12 +157,13 @@ class LogStore:
 
     @contextmanager
     def _told(self, act: str) -> Iterator[None]:
-        """Make what any file system raises, each its own, one error in words; a missing file stays what it is."""
+        """Make what any file system raises, each its own, one error in words; what is missing to read stays so."""
         try:
             yield
-        except FileNotFoundError:
-            raise
         except Exception as error:
+            # To write, what is missing is the store itself: S3 says so of a bucket that there is not.
+            if isinstance(error, FileNotFoundError) and act != "write":
+                raise
             raise LogStoreError(self.name, act, error) from error
 
 

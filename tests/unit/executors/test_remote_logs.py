@@ -119,6 +119,18 @@ def test_a_log_is_read_where_more_of_it_is(store: LogStore, tmp_path: Path) -> N
     assert [one["text"] for one in logs.iterate(found)] == ["one", "two"]
 
 
+def test_a_bucket_that_there_is_not_is_told_with_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As S3 says it: to write, no object is missing but the bucket."""
+
+    def pipe_file(_self: Moody, _path: str, _data: bytes) -> None:
+        raise FileNotFoundError("The specified bucket does not exist")
+
+    with moody_store() as address:
+        monkeypatch.setattr(Moody, "pipe_file", pipe_file)
+        with pytest.raises(LogStoreError, match=r"cannot write the remote logs at moody://.*bucket does not exist"):
+            LogStore(address).put(KEY, 0, b"one")
+
+
 def test_a_store_that_does_not_answer_costs_only_what_is_not_here(tmp_path: Path) -> None:
     with moody_store() as address:
         places = LogPlaces(tmp_path / "logs", LogStore(address))
