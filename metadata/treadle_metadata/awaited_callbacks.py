@@ -34,7 +34,9 @@ _LIVES: Final = """
 
 _HAND_OVER: Final = """
     INSERT INTO trigger (classpath, kwargs, version_id, attempt_id, created_at)
-    VALUES (%(classpath)s, %(kwargs)s, %(version_id)s, %(attempt_id)s, %(now)s)
+    SELECT %(classpath)s, handed.kwargs, handed.version_id, handed.attempt_id, %(now)s
+    FROM unnest(%(kwargs)s::text[], %(version_ids)s::bigint[], %(attempt_ids)s::uuid[])
+         AS handed (kwargs, version_id, attempt_id)
 """
 
 _OWN: Final = """
@@ -54,10 +56,12 @@ def hand_over(
     connection: Connection, handed: Sequence[tuple[int, Mapping[str, Any]]], crypto: Crypto, *, now: datetime
 ) -> None:
     """Give queued callbacks, (version id, workload) each, to whichever triggerers take them."""
-    for version_id, workload in handed:
-        kwargs = crypto.encrypt(json.dumps({"workload": json.dumps(workload)}))
-        parameters = {"classpath": CLASSPATH, "kwargs": kwargs, "version_id": version_id, "now": now}
-        execute(connection, _HAND_OVER, parameters | {"attempt_id": workload["attempt_id"]})
+    columns = {
+        "kwargs": [crypto.encrypt(json.dumps({"workload": json.dumps(workload)})) for _, workload in handed],
+        "version_ids": [version_id for version_id, _ in handed],
+        "attempt_ids": [workload["attempt_id"] for _, workload in handed],
+    }
+    execute(connection, _HAND_OVER, columns | {"classpath": CLASSPATH, "now": now})
     notify(connection, TRIGGERS)
 
 

@@ -151,6 +151,7 @@ _DUE_DEADLINES: Final = """
 
 
 # The instances are locked, the first in the order of locks: whoever clears or marks one at this moment has come first.
+# Their waits are not, so the caller asks again, under these locks, whether they are still over (``deferrals``).
 _OVERDUE_DEFERRALS: Final = """
     SELECT instance.id AS task_instance_id, instance.month, instance.attempt_id, due.due_kind, due.limit_seconds
     FROM (

@@ -27,6 +27,13 @@ _OF: Final = """
     FROM deferral WHERE task_instance_id = ANY(%(ids)s)
 """
 
+# Asked once the instances are locked: the claim may have met one that has gone on and waits anew, with the limit of its
+# former wait. Whoever writes a wait holds its instance.
+_STILL_DUE: Final = """
+    SELECT task_instance_id, due_kind, limit_seconds FROM deferral
+    WHERE task_instance_id = ANY(%(ids)s) AND fired_at IS NULL AND due_at <= %(now)s
+"""
+
 _NEXT_DUE: Final = "SELECT min(due_at) FROM deferral WHERE fired_at IS NULL AND due_at IS NOT NULL"
 
 BATCH: Final = 1000
@@ -70,12 +77,15 @@ def expire(connection: Connection, *, now: datetime) -> tuple[int, datetime | No
     Their triggers are cancelled: what they started outside is ended (case D7).
     """
     due = claims.claim_overdue_deferrals(connection, now=now, most=BATCH)
-    for month, batch in groupby(sorted(due, key=itemgetter("month")), key=itemgetter("month")):
+    asked = {"ids": [one["task_instance_id"] for one in due], "now": now}
+    still = {one["task_instance_id"]: one for one in rows(connection, _STILL_DUE, asked)} if due else {}
+    over = [{**one, **still[one["task_instance_id"]]} for one in due if one["task_instance_id"] in still]
+    for month, batch in groupby(sorted(over, key=itemgetter("month")), key=itemgetter("month")):
         _expire(connection, list(batch), month, now)
-    if due:
+    if over:
         notify(connection, WAKE, RUNS)
     following = tuples(connection, _NEXT_DUE)[0][0] if len(due) < BATCH else now
-    return len(due), following
+    return len(over), following
 
 
 def _expire(connection: Connection, due: Sequence[Mapping[str, Any]], month: date, now: datetime) -> None:

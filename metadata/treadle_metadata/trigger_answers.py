@@ -17,13 +17,16 @@ from treadle_metadata.resources import find_connection, find_variable
 from treadle_metadata.statements import tuples
 from treadle_metadata.waits import states_of
 
-# Of a deferred task's DAG, or of the DAG whose file a watcher comes from.
+# Of a deferred task's or a callback's DAG; of a watcher the team that its poll is for, which is a part of its key
+# (``assets.watchers``): the DAG whose file it came from may be gone, or another team's by now.
 _TEAM: Final = """
-    SELECT coalesce(dag.team, ''), trigger.owner FROM trigger
+    SELECT CASE WHEN trigger.shared_key IS NULL THEN coalesce(dag.team, '') ELSE substr(trigger.shared_key, 66) END,
+           trigger.owner
+    FROM trigger
     LEFT JOIN task_instance AS instance ON instance.id = trigger.task_instance_id AND instance.month = trigger.month
     LEFT JOIN dag_version AS version ON version.id = trigger.version_id
-    JOIN dag ON dag.dag_id = coalesce(instance.dag_id, version.dag_id)
-    WHERE trigger.id = %(id)s
+    LEFT JOIN dag ON dag.dag_id = coalesce(instance.dag_id, version.dag_id)
+    WHERE trigger.id = %(id)s AND (dag.dag_id IS NOT NULL OR trigger.shared_key IS NOT NULL)
 """
 # Another team's DAG does not exist for a trigger, as for a task (``waits``).
 _RUN_STATES: Final = """

@@ -20,11 +20,13 @@ from treadle_metadata import awaited_callbacks
 from treadle_metadata.assets import emitting
 from treadle_metadata.connection import RUNS, TASKS, WAKE, notify
 from treadle_metadata.crypto import Crypto
+from treadle_metadata.instance_locks import lock_instances
 from treadle_metadata.statements import execute, rows
 from treadle_metadata.states import TaskState
 from treadle_metadata.transitions import attempts, callbacks, deferred, runs
 
 _LONGEST_ERROR: Final = 16 * 1024
+_LONGEST_TROUBLE: Final = 2000
 
 # Not locked: the instances come first in the order of locks.
 _FIRED: Final = """
@@ -33,6 +35,12 @@ _FIRED: Final = """
     FROM trigger LEFT JOIN deferral ON deferral.trigger_id = trigger.id
                                    AND deferral.task_instance_id = trigger.task_instance_id
     WHERE trigger.id = ANY(%(ids)s) AND trigger.owner = %(owner)s AND trigger.cancelled_at IS NULL
+"""
+
+_TROUBLE: Final = """
+    UPDATE trigger SET trouble = told.trouble
+    FROM unnest(%(ids)s::bigint[], %(troubles)s::text[]) AS told (id, trouble)
+    WHERE trigger.id = told.id AND trigger.owner = %(owner)s AND trigger.trouble IS DISTINCT FROM told.trouble
 """
 
 _SPENT: Final = "DELETE FROM trigger WHERE id = ANY(%(ids)s) AND owner = %(owner)s AND cancelled_at IS NULL"
@@ -47,7 +55,7 @@ _ASSETS: Final = """
 
 Event = Mapping[str, Any]
 """``id`` of the trigger and ``kind``: ``event`` (``payload``: typed JSON text), ``end`` (``outcome``, ``reason`` and
-``xcoms``) or ``failed`` (``error`` and ``traceback``)."""
+``xcoms``), ``failed`` (``error`` and ``traceback``), or, of watchers, ``trouble`` (``error``) and ``well``."""
 
 
 def record(
@@ -69,8 +77,18 @@ def record(
     spent = [row["id"] for row in found if not row["is_watcher"]]
     execute(connection, _SPENT, {"ids": spent, "owner": process_id})
     if watchers:
-        _emit(connection, {one: by_trigger[one] for one in watchers}, now)
+        of_watchers = {one: by_trigger[one] for one in watchers}
+        _emit(connection, of_watchers, now)
+        troubles = [_trouble(events[-1]) for events in of_watchers.values()]
+        execute(connection, _TROUBLE, {"ids": list(of_watchers), "troubles": troubles, "owner": process_id})
     return counted | {row["id"] for row in others}
+
+
+def _trouble(event: Event) -> str | None:
+    """Return why a watcher fails, of which this is the latest; None: it works."""
+    if event["kind"] not in ("trouble", "failed"):
+        return None
+    return (plain_text(event.get("error")) or "it gave no reason")[:_LONGEST_TROUBLE]
 
 
 def _reach_tasks(
@@ -80,6 +98,8 @@ def _reach_tasks(
     ending = [row for row in waiting if row["fired"]["kind"] == "end" and not row["ends_in_worker"]]
     ends = {row["id"] for row in ending}
     going = [{**row, **_going(row, crypto)} for row in waiting if row["id"] not in ends]
+    if going and ending:  # two statements, of which each locks its own
+        lock_instances(connection, [(month, row["task_instance_id"]) for row in waiting])
     gone_on = deferred.go_on(connection, going, month=month, now=now) if going else []
     if gone_on:
         notify(connection, WAKE, TASKS)
@@ -93,12 +113,17 @@ def _going(row: Mapping[str, Any], crypto: Crypto) -> dict[str, Any]:
     if fired["kind"] == "event":
         return {"event": crypto.encrypt(fired["payload"])}
     if fired["kind"] == "end":
-        told = {"kind": "end", "outcome": fired["outcome"], "reason": fired.get("reason") or ""}
+        told = {"kind": "end", "outcome": fired["outcome"], "reason": plain_text(fired.get("reason"))}
         xcoms = {one["key"]: one["value"] for one in fired.get("xcoms") or ()}
         return {"error": {**told, "xcoms": xcoms}}
-    error = str(fired.get("error") or "it gave no reason")[:_LONGEST_ERROR]
+    error = (plain_text(fired.get("error")) or "it gave no reason")[:_LONGEST_ERROR]
     told = {"kind": "exception", "error": f"trigger {row['classpath']} failed: {error}"}
-    return {"error": told | {"traceback": str(fired.get("traceback") or "")[-_LONGEST_ERROR:]}}
+    return {"error": told | {"traceback": plain_text(fired.get("traceback"))[-_LONGEST_ERROR:]}}
+
+
+def plain_text(text: Any) -> str:
+    """Return a text without what PostgreSQL cannot store: a failure is stored whatever its message holds."""
+    return str(text or "").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _end(connection: Connection, ending: Sequence[Mapping[str, Any]], month: date, now: datetime) -> set[int]:
@@ -126,7 +151,7 @@ def _end(connection: Connection, ending: Sequence[Mapping[str, Any]], month: dat
 def _error_of_end(row: Mapping[str, Any]) -> dict[str, str] | None:
     if row["fired"]["outcome"] != "failed":
         return None
-    reason = str(row["fired"].get("reason") or f"trigger {row['classpath']} ended the task as failed")
+    reason = plain_text(row["fired"].get("reason")) or f"trigger {row['classpath']} ended the task as failed"
     return {"kind": "exception", "type": "TaskDeferralError", "message": reason[:_LONGEST_ERROR]}
 
 

@@ -7,7 +7,7 @@ followed by another as soon as its lease is over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -25,17 +25,20 @@ KIND: Final = "triggerer"
 MOST_AT_ONCE: Final = 1000
 """Triggers that one beat claims; more come with the next, which follows at once."""
 
+MOST_DEATHS: Final = 3
+"""A trigger in whose code so many loops have died, in all its shares, is failed and runs no more."""
+
 UNEVEN: Final = 1.1
 SLACK: Final = 50
 """How much more than its share (by factor and by weight) a triggerer may hold before it gives some back."""
 
 _TELL: Final = """
-    INSERT INTO triggerer (process_id, capacity, held, trouble)
-    VALUES (%(id)s, %(capacity)s, %(held)s, %(trouble)s)
+    INSERT INTO triggerer (process_id, capacity, held, trouble, trouble_of)
+    VALUES (%(id)s, %(capacity)s, %(held)s, %(trouble)s, %(trouble_of)s)
     ON CONFLICT (process_id) DO UPDATE
-    SET capacity = excluded.capacity, held = excluded.held, trouble = excluded.trouble
-    WHERE (triggerer.capacity, triggerer.held, triggerer.trouble)
-          IS DISTINCT FROM (excluded.capacity, excluded.held, excluded.trouble)
+    SET capacity = excluded.capacity, held = excluded.held, trouble = excluded.trouble, trouble_of = excluded.trouble_of
+    WHERE (triggerer.capacity, triggerer.held, triggerer.trouble, triggerer.trouble_of)
+          IS DISTINCT FROM (excluded.capacity, excluded.held, excluded.trouble, excluded.trouble_of)
 """
 
 _TAKE_FROM_DEAD: Final = """
@@ -60,7 +63,8 @@ _PEERS: Final = """
 _OWN: Final = """
     WITH mine AS (UPDATE trigger SET owner = %(id)s WHERE id = ANY(%(ids)s) RETURNING *)
     SELECT mine.id, mine.classpath, mine.kwargs, mine.weight, mine.version_id, mine.cancelled_for,
-           mine.shared_key IS NOT NULL AS is_watcher, mine.task_instance_id, mine.attempt_id
+           mine.shared_key IS NOT NULL AS is_watcher, mine.task_instance_id, mine.attempt_id, mine.suspicion,
+           mine.death
     FROM mine ORDER BY mine.id
 """
 
@@ -77,6 +81,11 @@ _CANCELLED: Final = """
 
 _GIVE_BACK: Final = "UPDATE trigger SET owner = NULL WHERE owner = %(id)s AND id = ANY(%(ids)s)"
 
+_SUSPECT: Final = """
+    UPDATE trigger SET suspicion = suspicion + 1.0 / %(among)s, death = %(ending)s
+    WHERE owner = %(id)s AND id = ANY(%(ids)s)
+"""
+
 _DONE: Final = """
     DELETE FROM trigger WHERE owner = %(id)s AND id = ANY(%(ids)s) AND cancelled_at IS NOT NULL
 """
@@ -84,7 +93,10 @@ _DONE: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Triggerer:
-    """What a triggerer says of itself with each beat. ``trouble``: what blocks its loop, in one sentence."""
+    """What a triggerer says of itself with each beat.
+
+    ``trouble``: what blocks its loop, in one sentence; ``trouble_of``: the trigger that it is about.
+    """
 
     process_id: UUID | None
     hostname: str
@@ -92,6 +104,7 @@ class Triggerer:
     capacity: int
     held: int
     trouble: str | None = None
+    trouble_of: int | None = None
 
 
 def renew(connection: Connection, one: Triggerer, *, now: datetime, lease_seconds: float) -> UUID:
@@ -103,14 +116,22 @@ def renew(connection: Connection, one: Triggerer, *, now: datetime, lease_second
     if known is None or not processes.heartbeat(connection, known, now, lease_seconds, kind=KIND):
         known = processes.register(connection, KIND, now, lease_seconds, place=(one.hostname, one.pid))
         execute(connection, _FORGET)
-    told = {"id": known, "capacity": one.capacity, "held": one.held, "trouble": one.trouble}
-    execute(connection, _TELL, told)
+    told = {"id": known, "capacity": one.capacity, "held": one.held}
+    execute(connection, _TELL, told | {"trouble": one.trouble, "trouble_of": one.trouble_of})
     return known
 
 
-def stop(connection: Connection, process_id: UUID, *, now: datetime) -> None:
-    """Note that a triggerer ended in order: its triggers are free at once, and none of them is cancelled."""
+def stop(
+    connection: Connection, process_id: UUID, *, suspects: Collection[int] = (), ending: str = "", now: datetime
+) -> None:
+    """Note that a triggerer ended in order: its triggers are free at once, and none of them is cancelled.
+
+    ``suspects``: those in whose code its loop died, how: ``ending``.
+    """
     processes.stop(connection, process_id, now, kind=KIND)
+    if suspects:
+        died = {"id": process_id, "ids": list(suspects), "among": len(suspects), "ending": ending}
+        execute(connection, _SUSPECT, died)
     execute(connection, "UPDATE trigger SET owner = NULL WHERE owner = %(id)s", {"id": process_id})
 
 
@@ -140,6 +161,10 @@ def claim(
 def _plain(row: Mapping[str, Any], crypto: Crypto) -> dict[str, Any]:
     """Return what a triggerer is given; arguments that cannot be read fail the trigger there, alone."""
     plain = dict(row) | {"attempt_id": row["attempt_id"] and str(row["attempt_id"])}
+    suspicion, death = plain.pop("suspicion"), plain.pop("death")
+    if suspicion > MOST_DEATHS - 0.01:
+        ended = f"the triggerer's loop died {MOST_DEATHS} times in its code, the last time {death}; it runs no more"
+        return plain | {"kwargs": None, "problem": ended}
     if row["kwargs"].startswith(PLAIN):
         return plain | {"kwargs": row["kwargs"].removeprefix(PLAIN)}
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
 import json
 import os
 import threading
@@ -13,7 +15,7 @@ from treadle.triggers.polling import pause
 
 
 class Noting(BaseEventTrigger):
-    """Waits for a file ``go-NAME`` beside its notes; ``block``: it blocks the loop, ``refuse``: it cannot be made."""
+    """Waits for a file ``go-NAME`` beside its notes; or blocks the loop, cannot be made, ends the process (``how``)."""
 
     def __init__(self, notes: str, name: str, how: str = "wait") -> None:
         self.notes = notes
@@ -37,6 +39,10 @@ class Noting(BaseEventTrigger):
         self.log.info("%s waits", self.name)
         if self.how == "block":
             threading.Event().wait(120)
+        if self.how == "exit":
+            os._exit(3)
+        if self.how == "segfault":
+            await asyncio.gather(asyncio.to_thread(ctypes.string_at, 0))
         while not os.path.exists(os.path.join(os.path.dirname(self.notes), f"go-{self.name}")):
             await pause(0.02)
         yield TriggerEvent(self.name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import selectors
+import signal
 import socket
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final, cast
 
+from treadle_triggerer.marks import Marks, memory
 from treadle_worker.frames import CHUNK, BrokenPeer, FrameBuffer, Message, encode
 
 _SEND_SECONDS: Final = 20.0
@@ -31,15 +33,17 @@ class Child:
         self._watch, their_watch = socket.socketpair()
         self._sock.settimeout(_SEND_SECONDS)
         self._lock = threading.Lock()
-        with theirs, their_watch:
-            fds = (theirs.fileno(), their_watch.fileno())
-            command = [sys.executable, "-P", "-m", "treadle_triggerer.loop_process", *map(str, fds), dags_folder]
+        with theirs, their_watch, memory() as shared:
+            self._marks = Marks(shared.fileno())
+            fds = (theirs.fileno(), their_watch.fileno(), shared.fileno())
+            ours, watch, marked = map(str, fds)
+            command = [sys.executable, "-P", "-m", "treadle_triggerer.loop_process", ours, watch, dags_folder, marked]
             # A session of its own: Ctrl-C in a terminal is the parent's to hear, which then ends the loop.
             self._process = subprocess.Popen(
                 command, pass_fds=fds, env=dict(environment), stdin=subprocess.DEVNULL, start_new_session=True
             )
         self.pid: int = self._process.pid
-        self.heard_at = time.monotonic()
+        self.heard_at = self._began_at = time.monotonic()
         self.held = 0
         self.has_spoken = False
         self._thread = threading.Thread(target=self._listen, name="listener", daemon=True)
@@ -60,6 +64,24 @@ class Child:
     def silence(self) -> float:
         """Return for how many seconds the loop has said nothing."""
         return time.monotonic() - self.heard_at
+
+    def age(self) -> float:
+        """Return how many seconds ago it began."""
+        return time.monotonic() - self._began_at
+
+    def suspects(self, *, of_loop: bool = False) -> list[int]:
+        """Return the triggers whose code runs, or ran when the process died; ``of_loop``: in the loop's thread."""
+        return self._marks.read(of_loop=of_loop)
+
+    def ending(self) -> str:
+        """Return in words how the process ended; it has (``end``)."""
+        code = self._process.returncode
+        if code >= 0:
+            return f"with exit code {code}"
+        try:
+            return f"by signal {signal.Signals(-code).name}"
+        except ValueError:
+            return f"by signal {-code}"
 
     def kill(self) -> None:
         """End it at once."""

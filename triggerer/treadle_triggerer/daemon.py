@@ -11,7 +11,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
@@ -70,7 +70,6 @@ class Triggerer:
         self._child: Child | None = None
         self._ended: Child | None = None
         self._blocked: Message | None = None
-        self._watchers: dict[int, str] = {}
         self._checked_at = time.monotonic()
         self._failures = 0
         self._false_starts = 0
@@ -105,28 +104,37 @@ class Triggerer:
         """Return a loop that turns: the present one, or a new one if that is gone, deaf or blocked for too long."""
         child = self._child
         if child is not None and self._is_lost(child):
-            child.kill()
-            child.end(_END_SECONDS)
-            self._leave()
-            self._child = None
-            self._rest(child)
+            self._replace(child)
             child = None
         if child is None:
-            self._blocked, self._watchers = None, {}
+            self._blocked = None
             child = self._child = Child(self._config.environment, self._config.dags_folder, self._heard)
             child.start()
             log.info("the loop runs in process %d", child.pid)
         return child
 
-    def _rest(self, lost: Child) -> None:
-        """Wait, longer and longer, if loops end before they have said a word: without beats we are no healthy one."""
-        self._false_starts = 0 if lost.has_spoken else self._false_starts + 1
+    def _replace(self, child: Child) -> None:
+        """End a loop that is lost, and tell in whose code it died or hung, unless that one is failed already."""
+        died = child is self._ended
+        child.kill()
+        child.end(_END_SECONDS)
+        suspects = child.suspects() if died else child.suspects(of_loop=True) if self._blocked is None else []
+        ending = child.ending() if died else "by the triggerer, since the loop did not turn any more"
+        self._leave(suspects, ending)
+        self._child = None
+        self._rest(child, is_known=bool(suspects) or self._blocked is not None)
+
+    def _rest(self, lost: Child, *, is_known: bool) -> None:
+        """Wait, longer and longer, if loops end soon and nobody knows why: without beats we are no healthy one."""
+        is_false = not lost.has_spoken or (not is_known and lost.age() < _LONGEST_REST)
+        self._false_starts = self._false_starts + 1 if is_false else 0
         if self._false_starts:
             self._stopping.wait(min(_LONGEST_REST, 2.0 ** min(self._false_starts, 6)))
 
     def _is_lost(self, child: Child) -> bool:
         if child is self._ended:
-            log.error("the loop's process ended by itself; it is begun anew")
+            ids = ", ".join(map(str, child.suspects())) or "none"
+            log.error("the loop's process ended by itself, in the code of these triggers: %s; it is begun anew", ids)
             return True
         blocked, silence = self._blocked, child.silence()
         if blocked is not None and silence > self._config.blocked_seconds:
@@ -155,7 +163,7 @@ class Triggerer:
                 "pid": os.getpid(),
                 "capacity": self._config.capacity,
                 "held": child.held,
-                "trouble": self._trouble(),
+                **self._trouble(),
                 "takes": is_ready,
                 "checks": checks,
                 "wait": self._config.wait_seconds if is_ready else 0,
@@ -184,15 +192,14 @@ class Triggerer:
                 if child is self._ended or self._blocked is not None or self._stopping.is_set():
                     return
 
-    def _trouble(self) -> str | None:
-        """Return what is wrong with the loop, a watcher or what is to be reported just now."""
+    def _trouble(self) -> dict[str, Any]:
+        """Return what is wrong with the loop or what is to be reported just now, and which trigger it is about."""
         blocked = self._blocked
         if blocked is not None:
-            return f"trigger {blocked['trigger']} ({blocked['classpath']}) blocks the loop at {blocked['where']}"[:2000]
-        watchers = list(self._watchers.items())
-        if watchers:
-            return f"watcher {watchers[0][0]} fails: {watchers[0][1]}"[:2000]
-        return self._reporting.trouble()
+            sentence = f"trigger {blocked['trigger']} ({blocked['classpath']}) blocks the loop at {blocked['where']}"
+            return {"trouble": sentence[:2000], "trouble_of": blocked["trigger"]}
+        told = self._reporting.trouble()
+        return {} if told is None else {"trouble": told[1], "trouble_of": told[0]}
 
     def _heard(self, child: Child, message: Message | None) -> None:
         """Take what the loop says; called in its listening thread."""
@@ -206,22 +213,13 @@ class Triggerer:
             case "obeyed":
                 self._obeyed.set()
             case "happened":
-                self._reporting.add(self._told(message))
+                self._reporting.add(message)
             case "ask":
                 self._askers.submit(self._answer, child, message)
             case "blocked":
                 self._blocked = message
                 facts = (message["trigger"], message["classpath"], message["seconds"], message["where"])
                 log.warning("trigger %s (%s) has blocked the loop for %.1f s, at %s", *facts)
-
-    def _told(self, message: Message) -> Message:
-        """Keep apart what is said of watchers that fail; events of theirs mean that they work again."""
-        for event in message["events"]:
-            if event["kind"] == "trouble":
-                self._watchers[event["id"]] = event["error"]
-            else:
-                self._watchers.pop(event["id"], None)
-        return {**message, "events": [event for event in message["events"] if event["kind"] != "trouble"]}
 
     def _tell_recorded(self, numbers: list[int]) -> None:
         child = self._child
@@ -248,14 +246,17 @@ class Triggerer:
                     raise
             pause = min(_LONGEST_PAUSE, 2 * pause)
 
-    def _leave(self) -> None:
-        """Free what we ran, once all that it brought is told: nothing of it is cancelled."""
+    def _leave(self, suspects: Sequence[int] = (), ending: str = "") -> None:
+        """Free what we ran, once all that it brought is told: nothing of it is cancelled.
+
+        ``suspects``: the triggers whose code ran when the loop's process died.
+        """
         self._reporting.flush(_END_SECONDS)
         self._reporting.forget()
         process_id, self._process_id = self._process_id, None
         if process_id is not None:
             try:
-                self._server.leave(process_id)
+                self._server.leave(process_id, suspects, ending)
             except (ServerUnavailable, ServerRefused) as error:
                 log.warning("the server was not told that this triggerer stopped; its lease will end: %s", error)
 

@@ -11,6 +11,7 @@ import contextlib
 import gc
 import importlib
 import logging
+import os
 import socket
 import sys
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from treadle.triggers import asking as asking_of_sdk
 from treadle_triggerer import callbacks
 from treadle_triggerer.asking import Asking
 from treadle_triggerer.channel import Channel
+from treadle_triggerer.marks import Marks
 from treadle_triggerer.runner import Runner
 from treadle_triggerer.watchdog import Blocked, Watchdog
 from treadle_worker.frames import Message, encode
@@ -32,11 +34,16 @@ class LoopProcess:
     """The loop's side of the conversation with the parent."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, sock: socket.socket, watch: socket.socket, dags_folder: str
+        self,
+        loop: asyncio.AbstractEventLoop,
+        sock: socket.socket,
+        watch: socket.socket,
+        dags_folder: str,
+        marks: Marks,
     ) -> None:
         self._loop = loop
         self._channel = Channel(sock, loop, self._heard, self._left_alone)
-        self._runner = Runner(loop, dags_folder, self._channel.send)
+        self._runner = Runner(loop, dags_folder, self._channel.send, marks)
         self._asking = Asking(self._channel.send)
         self._watch = watch
         self._taking: asyncio.Task[None] | None = None
@@ -113,7 +120,8 @@ def new_loop() -> asyncio.AbstractEventLoop:
 def main(arguments: list[str]) -> int:
     """Run triggers for the parent on descriptor ``arguments[0]``; ``arguments[2]`` is the DAGs folder.
 
-    On descriptor ``arguments[1]`` the watchdog speaks, whose words cannot wait for the loop.
+    On descriptor ``arguments[1]`` the watchdog speaks, whose words cannot wait for the loop; on ``arguments[3]`` is the
+    memory in which it is noted whose code runs.
     """
     end_with_parent()
     drop_power_to_trace()
@@ -121,14 +129,18 @@ def main(arguments: list[str]) -> int:
     watch = socket.socket(fileno=int(arguments[1]))
     for one in (sock, watch):
         one.set_inheritable(False)
+    marks = Marks(int(arguments[3]))
+    os.close(int(arguments[3]))  # the memory stays mapped
     sys.path.insert(0, arguments[2])
     callbacks.FOLDER[:] = [arguments[2]]
     loop = new_loop()
+    loop.set_task_factory(marks.task_factory)
+    loop.set_default_executor(marks.executor())
     asyncio.set_event_loop(loop)
     # What is loaded now stays; collecting looks at triggers alone.
     gc.freeze()
     try:
-        loop.run_until_complete(LoopProcess(loop, sock, watch, arguments[2]).serve())
+        loop.run_until_complete(LoopProcess(loop, sock, watch, arguments[2], marks).serve())
     finally:
         sock.close()
     return 0

@@ -29,6 +29,9 @@ Report = Callable[[Event], Awaitable[None]]
 CLEANUP_SECONDS: Final = 10.0
 CANCEL_SECONDS: Final = 60.0
 _LONGEST_PAUSE: Final = 60.0
+_WELL_SECONDS: Final = 30.0
+"""A watcher that has failed is well again when it has run for so long."""
+
 _MOST_TRACEBACK: Final = 16 * 1024
 
 log = logging.getLogger("treadle.triggerer")
@@ -83,7 +86,10 @@ class RunningTrigger:
     async def _watch(self, report: Report) -> None:
         """Run a watcher again and again: one that ends or fails is begun anew after a pause (case A56)."""
         failures = 0
+        loop = asyncio.get_running_loop()
         while True:
+            # One that fails no more may see no event for long; it is well all the same.
+            well = loop.call_later(_WELL_SECONDS, report, {"id": self.id, "kind": "well"}) if failures else None
             try:
                 trigger = await self._made()
                 events = cast("AsyncGenerator[TriggerEvent, None]", trigger.run())
@@ -95,6 +101,9 @@ class RunningTrigger:
                 log.exception("a watcher failed; it begins anew")
                 _ = report({"id": self.id, "kind": "trouble", "error": _sentence(error)})
                 failures += 1
+            finally:
+                if well is not None:
+                    well.cancel()
             await self._clean_up()
             await asyncio.sleep(min(_LONGEST_PAUSE, 2.0 ** min(failures, 6)) * random.uniform(0.5, 1.0))
 
@@ -152,7 +161,8 @@ def event_of(trigger: int, event: TriggerEvent) -> Event:
     if isinstance(event, BaseTaskEndEvent):
         dumped = {key: xcom.dumps(value, key=key) for key, value in event.xcoms.items()}
         pushed = [{"key": key, "value": text, "length": length} for key, (text, length) in dumped.items()]
-        return {"id": trigger, "kind": "end", "outcome": event.outcome, "reason": event.reason, "xcoms": pushed}
+        reason = MASKER.mask(str(event.reason))
+        return {"id": trigger, "kind": "end", "outcome": event.outcome, "reason": reason, "xcoms": pushed}
     if not isinstance(event, TriggerEvent):
         raise TypeError(f"the trigger yielded {event!r:.200}; expected a TriggerEvent")
     text = xcom.dumps(event.payload, key="payload of the event")[0]

@@ -95,12 +95,13 @@ class Reporting:
         with self._changed:
             self._aside = Aside()
 
-    def trouble(self) -> str | None:
-        """Return what the server fails at, in one sentence; None: nothing."""
+    def trouble(self) -> tuple[int, str] | None:
+        """Return the trigger at whose event the server fails, and a sentence of it; None: there is none."""
         waiting = [one for one in self._aside.waiting if one.kind == "events"]
         if not waiting:
             return None
-        return f"the server fails at what trigger {waiting[0].part['id']} brought ({len(waiting)} such in all)"
+        trigger = waiting[0].part["id"]
+        return trigger, f"the server fails at what trigger {trigger} brought ({len(waiting)} such in all)"
 
     def _serve(self) -> None:
         while True:

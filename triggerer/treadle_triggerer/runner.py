@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from treadle_triggerer.capture import CURRENT, Lines
 from treadle_triggerer.loading import Classes
+from treadle_triggerer.marks import Marks
 from treadle_triggerer.one import Event, RunningTrigger
 from treadle_worker.frames import Message
 
@@ -29,8 +30,15 @@ log = logging.getLogger("treadle.triggerer")
 class Runner:
     """The triggers that run here."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, dags_folder: str, send: Callable[[Message], None]) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        dags_folder: str,
+        send: Callable[[Message], None],
+        marks: Marks | None = None,
+    ) -> None:
         self._loop = loop
+        self._marks = marks or Marks()
         self._send = send
         self._classes = Classes(dags_folder)
         self._running: dict[int, RunningTrigger] = {}
@@ -59,7 +67,7 @@ class Runner:
             if row["cancelled_for"] is not None:
                 self.cancel(one.id, row["cancelled_for"])
                 continue
-            one.task = self._loop.create_task(one.run(self._report), name=str(one.id))
+            one.task = self._loop.create_task(self._marks.task(one.id, one.run(self._report)), name=str(one.id))
             if row["is_watcher"]:
                 self._watchers.add(one.id)
             else:
@@ -144,7 +152,7 @@ class Runner:
             self.held -= one.weight
 
     def _begin(self, act: Coroutine[Any, Any, None], name: str) -> None:
-        task = self._loop.create_task(act, name=name)
+        task = self._loop.create_task(self._marks.task(int(name), act), name=name)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 

@@ -7,7 +7,7 @@ again; nothing is kept here but the token, which is renewed with each beat.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import urllib3
@@ -63,9 +63,12 @@ class Server:
         """Return the answer to a trigger's question. Raises as :meth:`beat` does."""
         return self._send("questions", body)["result"]
 
-    def leave(self, process_id: str) -> None:
-        """Free all that this triggerer runs. Raises as :meth:`beat` does."""
-        self._send("leavings", {"process_id": process_id})
+    def leave(self, process_id: str, suspects: Sequence[int] = (), ending: str = "") -> None:
+        """Free all that this triggerer runs. Raises as :meth:`beat` does.
+
+        ``suspects``: those whose code ran when the loop's process died, in words: its ``ending``.
+        """
+        self._send("leavings", {"process_id": process_id, "suspects": list(suspects), "ending": ending})
 
     def _send(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         headers = {**_HEADERS, "Authorization": f"Bearer {self._token}"}

@@ -59,7 +59,7 @@ def set_folders(name: str, folder: tuple[str, ...]) -> None:
 
     def act(connection: Connection) -> None:
         before = {"folders": list(stored.require_team(connection, name).folders)}
-        stored.set_folders(connection, name, folder)
+        stored.set_folders(connection, name, folder, now=edge.now())
         after = {"folders": list(stored.require_team(connection, name).folders)}
         _record(connection, "patch_team", name, before, after)
 
@@ -104,7 +104,7 @@ def delete(name: str, yes: bool) -> None:
     edge.confirm(f"Delete team {name}?", yes=yes)
 
     def act(connection: Connection) -> None:
-        gone = stored.delete_team(connection, name)
+        gone = stored.delete_team(connection, name, now=edge.now())
         _record(connection, "delete_team", name, {"folders": list(gone.folders)}, None)
 
     in_database(act)

@@ -29,7 +29,7 @@ _OF_FILES: Final = "dag_file_"
 # A watcher looks with its team's connections, so what several teams have watched is polled for each of them.
 _KEY: Final[LiteralString] = "new.shared_key || coalesce('/' || dag.team, '')"
 
-# One that was to be cancelled and is watched again goes on.
+# One that was to be cancelled and is watched again goes on; one in which loops died may try anew.
 _WATCH: Final[LiteralString] = f"""
     WITH wanted AS (
         SELECT DISTINCT ON (own_key) new.*, {_KEY} AS own_key
@@ -41,7 +41,8 @@ _WATCH: Final[LiteralString] = f"""
     )
     INSERT INTO trigger (classpath, kwargs, weight, version_id, shared_key, created_at)
     SELECT classpath, kwargs, weight, version_id, own_key, %(now)s FROM wanted
-    ON CONFLICT (shared_key) WHERE shared_key IS NOT NULL DO UPDATE SET cancelled_at = NULL, cancelled_for = NULL
+    ON CONFLICT (shared_key) WHERE shared_key IS NOT NULL
+    DO UPDATE SET cancelled_at = NULL, cancelled_for = NULL, suspicion = 0, death = NULL
 """
 
 _LINK: Final[LiteralString] = f"""
@@ -59,6 +60,35 @@ _LINK: Final[LiteralString] = f"""
     )
     INSERT INTO trigger_asset (trigger_id, asset_id, dag_id, watcher)
     SELECT DISTINCT trigger_id, asset_id, dag_id, watcher FROM wanted
+    ON CONFLICT DO NOTHING
+"""
+
+# The poll of a team that a DAG belongs to no more is another's: what it has watched is polled for its team from now on,
+# with that one's connections, whatever file or class it is of.
+_MOVED: Final[LiteralString] = """
+    SELECT old.id AS old_id, old.classpath, old.kwargs, old.weight, old.version_id, watched.asset_id, watched.dag_id,
+           watched.watcher, left(old.shared_key, 64) || coalesce('/' || dag.team, '') AS own_key
+    FROM trigger_asset AS watched JOIN trigger AS old ON old.id = watched.trigger_id
+         JOIN dag ON dag.dag_id = watched.dag_id
+    WHERE old.shared_key <> left(old.shared_key, 64) || coalesce('/' || dag.team, '')
+"""
+
+_PART: Final[LiteralString] = f"""
+    INSERT INTO trigger (classpath, kwargs, weight, version_id, shared_key, created_at)
+    SELECT DISTINCT ON (own_key) classpath, kwargs, weight, version_id, own_key, %(now)s FROM ({_MOVED}) AS moved
+    ORDER BY own_key, old_id
+    ON CONFLICT (shared_key) WHERE shared_key IS NOT NULL DO UPDATE SET cancelled_at = NULL, cancelled_for = NULL
+"""
+
+_LINK_MOVED: Final[LiteralString] = f"""
+    WITH moved AS ({_MOVED}), dropped AS (
+        DELETE FROM trigger_asset AS old USING moved
+        WHERE (old.trigger_id, old.asset_id, old.dag_id, old.watcher)
+            = (moved.old_id, moved.asset_id, moved.dag_id, moved.watcher)
+    )
+    INSERT INTO trigger_asset (trigger_id, asset_id, dag_id, watcher)
+    SELECT own.id, moved.asset_id, moved.dag_id, moved.watcher
+    FROM moved JOIN trigger AS own ON own.shared_key = moved.own_key
     ON CONFLICT DO NOTHING
 """
 
@@ -91,6 +121,14 @@ def store_watchers(
     execute(connection, _LINK, parameters)
     unwatched = execute(connection, _UNWATCH, parameters)
     if rows or unwatched:
+        notify(connection, TRIGGERS)
+
+
+def part_by_team(connection: Connection, *, now: datetime) -> None:
+    """Have each team's DAGs watched for that team alone, after DAGs have come to belong to other teams."""
+    if execute(connection, _PART, {"now": now}):
+        execute(connection, _LINK_MOVED)
+        execute(connection, _UNWATCH, {"now": now})
         notify(connection, TRIGGERS)
 
 

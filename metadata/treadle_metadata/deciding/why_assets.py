@@ -5,8 +5,8 @@ The condition is asked by the function that the scheduler asks (``treadle.asset_
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from treadle.asset_conditions import awaited, is_met, parts_of, words
 from treadle.document import AssetCondition, AssetKey
@@ -66,6 +66,15 @@ def waiting_for_partitions(
         )
         return Explanation(Reason.ASSETS, sentence, Blocker(Kind.ASSET, part[1]))
     return _met(dag)
+
+
+def with_troubles(found: Explanation, failing: Sequence[tuple[str, str, str]]) -> Explanation:
+    """Return the answer with the watchers that fail: ``failing`` are (asset, watcher, why)."""
+    if not failing:
+        return found
+    asset, watcher, why = failing[0]
+    more = f" (so do {len(failing) - 1} more)" if len(failing) > 1 else ""
+    return replace(found, sentence=f"{found.sentence}; watcher {watcher!r} of asset {asset!r} fails{more}: {why}")
 
 
 def _met(dag: DagFacts) -> Explanation:

@@ -23,6 +23,9 @@ _HEALTH: Final[LiteralString] = """
 """
 
 
+_FAILING: Final = "SELECT count(*) FROM trigger WHERE trouble IS NOT NULL AND cancelled_at IS NULL"
+
+
 @dataclass(frozen=True, slots=True)
 class DaemonHealth:
     """The newest heartbeat of a kind of daemon, and whether any of that kind holds its lease."""
@@ -36,6 +39,11 @@ def daemon_health(connection: Connection, kinds: list[str], *, now: datetime) ->
     """Return the health of each kind of daemon that was ever started."""
     found = tuples(connection, _HEALTH, {"kinds": kinds, "now": now})
     return {kind: DaemonHealth(kind, heartbeat, alive) for kind, heartbeat, alive in found}
+
+
+def failing_watchers(connection: Connection) -> int:
+    """Return how many watchers of assets fail, and are begun anew again and again."""
+    return int(tuples(connection, _FAILING)[0][0])
 
 
 def schedule_lag(connection: Connection, *, now: datetime) -> timedelta:

@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 
 from treadle_metadata.errors import NotFoundError
 from treadle_metadata.queries.surrogates import may_hold_halves, without_halves
-from treadle_metadata.queries.task_instances import get_instance, get_try
+from treadle_metadata.queries.task_instances import get_instance, get_try, is_over
 from treadle_metadata.remote_logs.places import LogFile
 
 CHUNK: Final = 1024 * 1024
@@ -38,11 +38,13 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """An attempt's log: its path as the database has it, the month of its run, and the attempt's row."""
+    """An attempt's log: its path as the database has it, the month of its run, the attempt's row, and its end."""
 
     stored: str
     month: date
     attempt: Mapping[str, Any]
+    is_over: bool
+    """Whether nothing more is written to it."""
 
 
 def find_log(connection: Connection, dag_id: str, run_id: str, task_id: str, map_index: int, try_number: int) -> Log:
@@ -53,7 +55,7 @@ def find_log(connection: Connection, dag_id: str, run_id: str, task_id: str, map
     """
     instance = get_instance(connection, dag_id, run_id, task_id, map_index)
     attempt = get_try(connection, instance, try_number)
-    return Log(attempt["log_path"], instance["month"], attempt)
+    return Log(attempt["log_path"], instance["month"], attempt, is_over(instance, attempt))
 
 
 def why_empty(path: LogFile, attempt: Mapping[str, Any]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Final, LiteralString
 
@@ -14,6 +14,7 @@ from treadle_metadata.queries.conditions import ANYTIME, Between, Conditions
 from treadle_metadata.queries.groups import tasks_of_group
 from treadle_metadata.queries.paging import NOT_YET, Page, PageRequest, SortKey, fetch_page
 from treadle_metadata.queries.runs import get_run
+from treadle_metadata.queries.triggers import with_triggers
 from treadle_metadata.statements import rows
 from treadle_metadata.states import TaskState
 
@@ -45,6 +46,10 @@ _SORTS: Final = {
     "run": SortKey("run.id", "bigint"),
     "duration": SortKey(f"coalesce({_DURATION}, -1)", "numeric"),
 }
+
+_SAME_LOG: Final = frozenset(
+    {TaskState.DEFERRED, TaskState.UP_FOR_RESCHEDULE, TaskState.QUEUED, TaskState.RUNNING, TaskState.RESTARTING}
+)
 
 # What may be asked for over many runs: their index. The instances of one run are sorted by anything.
 _INDEXED: Final = ("run_after",)
@@ -119,7 +124,7 @@ def list_instances(connection: Connection, wanted: InstanceFilter, page: PageReq
         tasks = tasks_of_group(connection, wanted.dag_id, wanted.group_id, version)
         conditions.add("instance.task_id = ANY(%(tasks_of_group)s)", tasks_of_group=tasks)
     _narrow(conditions, wanted)
-    return fetch_page(
+    found = fetch_page(
         connection,
         select=_SELECT,
         source=_SOURCE,
@@ -130,6 +135,7 @@ def list_instances(connection: Connection, wanted: InstanceFilter, page: PageReq
         request=page,
         indexed=None if one_run else _INDEXED,
     )
+    return replace(found, rows=with_triggers(connection, found.rows))
 
 
 def _narrow(conditions: Conditions, wanted: InstanceFilter) -> None:
@@ -174,7 +180,7 @@ def get_instance(connection: Connection, dag_id: str, run_id: str, task_id: str,
         wanted,
     )
     if found:
-        return dict(found[0])
+        return with_triggers(connection, found)[0]
     raise _missing_instance(connection, run, wanted)
 
 
@@ -189,7 +195,7 @@ def rows_by_id(connection: Connection, wanted: Sequence[tuple[int, date]]) -> li
             ORDER BY run.id, instance.task_id, instance.map_index
         """
         found += [dict(row) for row in rows(connection, sql, {"ids": ids, "month": month})]
-    return found
+    return with_triggers(connection, found)
 
 
 def _missing_instance(connection: Connection, run: Mapping[str, Any], wanted: Mapping[str, Any]) -> Exception:
@@ -258,6 +264,18 @@ def get_try(connection: Connection, instance: Mapping[str, Any], try_number: int
     if not found:
         raise NotFoundError(f"try of task instance {instance['task_id']!r}", try_number)
     return found[-1]
+
+
+def is_over(instance: Mapping[str, Any], attempt: Mapping[str, Any]) -> bool:
+    """Tell whether nothing follows in the log of an attempt: one that is deferred or suspended is the same try again.
+
+    Both are rows of this module.
+    """
+    if attempt["ended_at"] is None:
+        return False
+    state = instance["state"]
+    goes_on = state in _SAME_LOG or (state == TaskState.SCHEDULED and instance["resumes"])
+    return not (goes_on and attempt["try_number"] == instance["try_number"])
 
 
 def links_of(connection: Connection, instance: Mapping[str, Any], try_number: int | None = None) -> dict[str, str]:

@@ -67,6 +67,8 @@ def _by_assets(connection: Connection, dag: DagFacts, condition: AssetCondition,
         found = why_assets.waiting_for_partitions(dag, condition, partitions.loads(dag.partitions), begun)
     else:
         found = why_assets.waiting(dag, condition, *assets.parts_of_schedule(connection, dag.dag_id))
+    if found.reason is Reason.ASSETS:
+        found = why_assets.with_troubles(found, triggers.failing_watchers_of(connection, dag.dag_id))
     if dag.next_run_at is None or found.reason is not Reason.ASSETS:
         return found
     timed = why_dag.next_run(dag, now)

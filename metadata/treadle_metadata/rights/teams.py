@@ -14,6 +14,7 @@ from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
+from treadle_metadata.assets.watchers import part_by_team
 from treadle_metadata.connection import POOLS, notify
 from treadle_metadata.errors import ConflictError, InvalidRequestError, NotFoundError, shown
 from treadle_metadata.resources.names import checked_name, checked_text
@@ -82,7 +83,7 @@ def create_team(
     )
     if made == 0:
         raise ConflictError(f"team {shown(name)} exists already")
-    set_folders(connection, name, folders)
+    set_folders(connection, name, folders, now=now)
 
 
 def describe_team(connection: Connection, name: str, description: str) -> None:
@@ -91,8 +92,10 @@ def describe_team(connection: Connection, name: str, description: str) -> None:
     execute(connection, "UPDATE team SET description = %(text)s WHERE name = %(name)s", {"name": name, "text": text})
 
 
-def set_folders(connection: Connection, name: str, folders: Collection[str]) -> None:
+def set_folders(connection: Connection, name: str, folders: Collection[str], *, now: datetime) -> None:
     """Let a team own exactly these folders; the DAGs in them are its from now on, the others no more.
+
+    What the DAGs have watched is polled for their new team, with its connections.
 
     Raises:
         NotFoundError: there is no such team.
@@ -110,7 +113,7 @@ def set_folders(connection: Connection, name: str, folders: Collection[str]) -> 
         "INSERT INTO team_folder (folder, team) SELECT folder, %(name)s FROM unnest(%(folders)s::text[]) AS folder",
         {"folders": wanted, "name": name},
     )
-    _give_dags(connection)
+    _give_dags(connection, now)
 
 
 def set_member(connection: Connection, name: str, username: str, role: str) -> str | None:
@@ -154,7 +157,7 @@ _OWNED: Final[LiteralString] = """
 """
 
 
-def delete_team(connection: Connection, name: str) -> Team:
+def delete_team(connection: Connection, name: str, *, now: datetime) -> Team:
     """Delete a team with its memberships and grants, and return it; its DAGs belong to nobody then.
 
     Raises:
@@ -165,7 +168,7 @@ def delete_team(connection: Connection, name: str) -> Team:
     for kind, owned in tuples(connection, _OWNED, {"team": name}):
         raise ConflictError(f"team {shown(name)} still has {kind} {shown(owned)}: delete what is its own first")
     execute(connection, "DELETE FROM team WHERE name = %(name)s", {"name": name})
-    _give_dags(connection)
+    _give_dags(connection, now)
     return found
 
 
@@ -181,9 +184,10 @@ def checked_folder(folder: str) -> str:
     return plain
 
 
-def _give_dags(connection: Connection) -> None:
+def _give_dags(connection: Connection, now: datetime) -> None:
     team = TEAM_OF_FILE.replace("{file}", "dag.file")
     execute(connection, f"UPDATE dag SET team = {team} WHERE team IS DISTINCT FROM {team}")
+    part_by_team(connection, now=now)
     # Files that were refused for a pool of another team may be fine now.
     notify(connection, POOLS)
 

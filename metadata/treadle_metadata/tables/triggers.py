@@ -33,8 +33,9 @@ triggerer = Table(
     Column("capacity", Integer, nullable=False),
     # The weight of what it runs, as it said last.
     Column("held", Integer, nullable=False, server_default=text("0")),
-    # What it said of its loop last: a trigger that blocks it.
+    # What it said of its loop last: a trigger that blocks it, and which one.
     Column("trouble", Text),
+    Column("trouble_of", BigInteger),
 )
 
 trigger = Table(
@@ -58,9 +59,15 @@ trigger = Table(
     # Nobody waits any more: its owner calls on_cancel, unless ``cancelled_for`` says that it may go on.
     moment("cancelled_at"),
     Column("cancelled_for", Text),
+    # In how many deaths of loops its code ran: a share of each, if that of others did, too; and how the last one died.
+    Column("suspicion", Float, nullable=False, server_default=text("0")),
+    Column("death", Text),
+    # Of a watcher: why it fails and begins anew, as long as it does.
+    Column("trouble", Text),
     Index("trigger_free", "id", postgresql_where=text("owner IS NULL")),
     Index("trigger_of_owner", "owner", postgresql_where=text("owner IS NOT NULL")),
     Index("trigger_cancelled", "owner", postgresql_where=text("cancelled_at IS NOT NULL")),
+    Index("trigger_in_trouble", "id", postgresql_where=text("trouble IS NOT NULL")),
     Index("trigger_of_instance", "task_instance_id", postgresql_where=text("task_instance_id IS NOT NULL")),
     Index("trigger_of_watchers", "shared_key", unique=True, postgresql_where=text("shared_key IS NOT NULL")),
 )

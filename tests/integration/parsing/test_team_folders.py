@@ -28,8 +28,8 @@ def test_a_dag_is_its_folders_teams_and_names_no_other_teams_pool(live: Parsed) 
     told = live.wait_for_error("redder/c.py", "names the pool 'red_pool', which does not exist")["message"]
     assert "known pools: default_pool)" in told
     with live.database.begin() as connection:
-        teams.set_folders(connection, "deep", ["red/deep", "redder"])
-        teams.set_folders(connection, "red", [])
+        teams.set_folders(connection, "deep", ["red/deep", "redder"], now=now)
+        teams.set_folders(connection, "red", [], now=now)
     assert live.dag("a")["team"] is None  # type: ignore[index]
 
 

@@ -112,6 +112,20 @@ def test_a_trigger_that_blocks_is_named_and_ended_and_the_others_run_on(here: Si
     assert cancelled(notes) == []
 
 
+def test_a_trigger_that_ends_the_process_is_singled_out_and_the_others_run_on(here: Site, notes: Path) -> None:
+    """Case D8: one by os._exit in the loop, one by a signal out of a thread."""
+    scheduler = deferred(here, notes, "a", "b", "c", hows={"b": "exit", "c": "segfault"})
+    with here.triggerer():
+        wait_until(lambda: states(scheduler) == {"a": "deferred", "b": "failed", "c": "failed"}, 30)
+        (notes.parent / "go-a").touch()
+        wait_until(lambda: states(scheduler)["a"] == "success")
+    gone_on = [one for one in scheduler.executor.taken if "resume" in one and one["resume"]["error"]]
+    errors = {one["task_id"]: one["resume"]["error"]["error"] for one in gone_on}
+    assert "died 3 times in its code, the last time with exit code 3" in errors["b"]
+    assert "died 3 times in its code, the last time by signal SIGSEGV" in errors["c"]
+    assert cancelled(notes) == []
+
+
 def test_a_trigger_whose_task_is_gone_disturbs_nobody(here: Site, notes: Path) -> None:
     """Case D8: its row is deleted under the live trigger."""
     scheduler = deferred(here, notes, "a", "b")

@@ -13,9 +13,11 @@ from tests.support.deferring import CRYPTO, KEY, SECOND, HandTriggerer, deferral
 from tests.support.scheduling import TestScheduler, a_dag
 
 from treadle.document import TaskDocument
-from treadle_metadata import clearing, processes
+from treadle_metadata import claims, clearing, deferrals, processes
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
+from treadle_metadata.queries.logs import find_log
+from treadle_metadata.queries.task_instances import get_instance
 from treadle_metadata.queries.why import why_is_task_not_running
 from treadle_metadata.selecting import Selection
 from treadle_metadata.settings import Settings
@@ -108,6 +110,41 @@ def test_a_timeout_counts_from_the_deferral_and_cancels_the_trigger(
     assert scheduler.executor.taken[-1]["resume"]["error"]["kind"] == "timeout"
     assert [row["cancelled_for"] for row in triggers_of(database)] == ["timeout"]
     assert one.fire_all() == set()
+
+
+def test_a_claim_that_met_an_older_wait_ends_none(
+    scheduler: TestScheduler, database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have read the wait before that went on, and the instance once it waited anew."""
+    scheduler.executor.outcome = deferring(timeout_seconds=10.0)
+    run = started(scheduler)
+    (met,) = scheduler._select("SELECT id AS task_instance_id, month, attempt_id FROM task_instance")
+    older = {**met, "due_kind": "timeout", "limit_seconds": 1.0}
+    monkeypatch.setattr(claims, "claim_overdue_deferrals", lambda *_, **__: [older])
+    with database.begin() as connection:
+        assert deferrals.expire(connection, now=clock.now())[0] == 0
+    assert scheduler.task_states(run) == {"a": "deferred"}
+
+
+def test_a_deferred_task_is_in_its_first_try_all_the_time_and_its_log_ends_with_it(
+    scheduler: TestScheduler, database: Database, clock: ManualClock
+) -> None:
+    scheduler.executor.outcome = deferring()
+    run = started(scheduler)
+    one = HandTriggerer(database, clock)
+    one.beat()
+
+    def seen() -> tuple[str, int, bool, bool]:
+        with database.begin() as connection:
+            row = get_instance(connection, "d", run, "a")
+            log = find_log(connection, "d", run, "a", -1, row["try_number"])
+        return row["state"], row["try_number"], log.is_over, row["waits_for"] is not None
+
+    assert seen() == ("deferred", 1, False, True)
+    one.fire_all()
+    assert seen() == ("scheduled", 1, False, False)
+    scheduler.beats()
+    assert seen() == ("success", 1, True, False)
 
 
 def test_a_retry_after_a_deferral_begins_anew(scheduler: TestScheduler, database: Database, clock: ManualClock) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.support.deferring import HandTriggerer, triggers_of
+from tests.support.deferring import CRYPTO, HandTriggerer, triggers_of
 from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.triggering import site
 from tests.support.waiting import wait_until
@@ -13,12 +13,21 @@ from tests.support.waiting import wait_until
 from treadle import Asset, AssetWatcher
 from treadle.document import AssetCondition, ScheduleDocument, TaskDocument, to_json
 from treadle.triggers import FileDeleteTrigger
+from treadle_metadata import trigger_answers
 from treadle_metadata.assets.references import store_references
 from treadle_metadata.assets.watchers import store_watchers
 from treadle_metadata.clock import ManualClock, SystemClock
 from treadle_metadata.connection import Database
+from treadle_metadata.deciding.reasons import Explanation, Reason
+from treadle_metadata.deciding.why_assets import with_troubles
+from treadle_metadata.queries.health import failing_watchers
+from treadle_metadata.queries.triggers import failing_watchers_of
+from treadle_metadata.resources import set_variable
+from treadle_metadata.rights.teams import create_team, set_folders
 from treadle_metadata.settings import Settings
-from treadle_metadata.statements import execute
+from treadle_metadata.statements import execute, rows
+
+WAITS = Explanation(Reason.ASSETS, "DAG 'd' waits")
 
 
 def watching(scheduler: TestScheduler, dag_id: str, asset: Asset | None) -> None:
@@ -97,6 +106,55 @@ def test_teams_share_no_poll_since_each_has_connections_of_its_own(
         """
     )
     assert [row["dags"] for row in found] == [["b"], ["d", "e"], ["r", "s"]]
+
+
+def test_a_dag_that_another_team_gets_is_polled_for_with_that_ones_connections(
+    database: Database, settings: Settings, clock: ManualClock
+) -> None:
+    scheduler = TestScheduler(database, settings, clock)
+    asset = Asset("one", watchers=[AssetWatcher("inbox", FileDeleteTrigger("/inbox/go"))])
+    with database.begin() as connection:
+        create_team(connection, "red", ["red"], now=clock.now())
+    for dag_id in ("r", "s"):
+        watching(scheduler, dag_id, None)
+        scheduler.set_dag(dag_id, file=f"{dag_id}/it.py", team="red")
+        watching(scheduler, dag_id, asset)
+    with database.begin() as connection:
+        create_team(connection, "blue", ["r"], now=clock.now())
+        set_folders(connection, "red", ["s"], now=clock.now())
+        set_variable(connection, "k", "of red", crypto=CRYPTO, team="red")
+        set_variable(connection, "k", "of blue", crypto=CRYPTO, team="blue")
+    by_hand = HandTriggerer(database, clock)
+    by_hand.beat()
+    with database.begin() as connection:
+        asked = {"op": "get_variable", "args": {"key": "k"}, "crypto": CRYPTO}
+        told = {one: trigger_answers.answer(connection, **asked, asker=(one, by_hand.known)) for one in by_hand.held}
+        linked = rows(connection, "SELECT dag_id, trigger_id FROM trigger_asset ORDER BY dag_id")
+    assert [(row["dag_id"], told[row["trigger_id"]]) for row in linked] == [("r", "of blue"), ("s", "of red")]
+    assert {row["id"] for row in triggers_of(database) if row["cancelled_for"] is None} == {
+        row["trigger_id"] for row in linked
+    }
+
+
+def test_a_watcher_that_fails_is_told_of_until_it_works(
+    database: Database, settings: Settings, clock: ManualClock
+) -> None:
+    scheduler = TestScheduler(database, settings, clock)
+    watching(scheduler, "d", Asset("one", watchers=[AssetWatcher("inbox", FileDeleteTrigger("/inbox/go"))]))
+    by_hand = HandTriggerer(database, clock)
+    (trigger,) = by_hand.beat()
+
+    def told() -> tuple[int, list[str]]:
+        with database.begin() as connection:
+            found = failing_watchers_of(connection, "d")
+            return failing_watchers(connection), [with_troubles(WAITS, [one]).sentence for one in found]
+
+    assert told() == (0, [])
+    by_hand.fire({"id": trigger["id"], "kind": "trouble", "error": "no \0 broker"})
+    why = "DAG 'd' waits; watcher 'inbox' of asset 'one' fails: no \N{REPLACEMENT CHARACTER} broker"
+    assert told() == (1, [why])
+    by_hand.fire({"id": trigger["id"], "kind": "well"})
+    assert told() == (0, [])
 
 
 def test_a_watched_file_makes_a_run_each_time_it_comes(database: Database, settings: Settings, tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_the_failure_of_a_trigger_is_told_until_the_server_takes_it(monkeypatch:
     server = Choosy("event", "failed")
     one, _ = reported(server, 6, 7)
     wait_until(lambda: server.calls > 40)
-    assert "trigger 7" in (one.trouble() or "trigger 7")
+    assert (one.trouble() or (7, ""))[0] == 7
     server.bad = {"event"}
     wait_until(lambda: (7, "failed") in server.counted)
     one.end(10)

@@ -133,6 +133,14 @@ def test_what_a_failing_trigger_tells_holds_no_secret() -> None:
     assert "RuntimeError: boom" not in event["traceback"]
 
 
+def test_the_reason_of_an_end_holds_no_secret() -> None:
+    MASKER.add("nothing there")
+    try:
+        assert one.event_of(1, TaskSkippedEvent(reason="it says: nothing there"))["reason"] == "it says: ***"
+    finally:
+        MASKER.clear()
+
+
 def test_a_failing_watcher_tells_its_trouble_without_a_secret() -> None:
     async def act(runner: Runner, ran: Ran) -> None:
         await runner.take([row(1, "raise", is_watcher=True)], {})

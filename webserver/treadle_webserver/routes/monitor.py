@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from typing_extensions import TypedDict
 
 from treadle.version import __version__
-from treadle_metadata.queries.health import DaemonHealth, daemon_health, schedule_lag
+from treadle_metadata.queries.health import DaemonHealth, daemon_health, failing_watchers, schedule_lag
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.service import ServiceOf
 from treadle_webserver.shapes.times import utc
@@ -40,10 +40,11 @@ class SchedulerShape(TypedDict):
 
 
 class TriggererShape(TypedDict):
-    """Whether a triggerer lives."""
+    """Whether a triggerer lives, and how many watchers of assets fail and are begun anew."""
 
     status: str | None
     latest_triggerer_heartbeat: datetime | None
+    failing_watchers: int | None
 
 
 class DagProcessorShape(TypedDict):
@@ -72,11 +73,12 @@ class VersionInfoShape(TypedDict):
 @router.get("/monitor/health")
 def get_health(service: ServiceOf) -> HealthShape:
     """Tell whether the database answers and which daemons hold their lease."""
-    database, found, lag = "healthy", {}, None
+    database, found, lag, failing = "healthy", {}, None, None
     try:
         with service.database.begin() as connection:
             found = daemon_health(connection, list(_KINDS), now=service.now())
             lag = schedule_lag(connection, now=service.now()).total_seconds()
+            failing = failing_watchers(connection)
     except SQLAlchemyError as error:
         _LOG.warning("health: the database did not answer: %s", error)
         database = "unhealthy"
@@ -90,6 +92,7 @@ def get_health(service: ServiceOf) -> HealthShape:
         "triggerer": {
             "status": _status(found.get(TRIGGERER), needed=False),
             "latest_triggerer_heartbeat": _heartbeat(found.get(TRIGGERER)),
+            "failing_watchers": failing,
         },
         "dag_processor": {
             "status": _status(found.get(DAG_PROCESSOR), needed=True),

@@ -78,7 +78,7 @@ def patch_team(team_name: TeamName, body: TeamPatch, actor: ActorOf, service: Se
         if body.description is not None:
             teams.describe_team(connection, team_name, body.description)
         if body.folders is not None:
-            teams.set_folders(connection, team_name, body.folders)
+            teams.set_folders(connection, team_name, body.folders, now=service.now())
         after = teams.require_team(connection, team_name)
         audit.record(
             connection,
@@ -96,7 +96,7 @@ def patch_team(team_name: TeamName, body: TeamPatch, actor: ActorOf, service: Se
 def delete_team(team_name: TeamName, actor: ActorOf, service: ServiceOf) -> None:
     """Delete a team that has no pool, variable or connection left."""
     with service.database.begin() as connection:
-        gone = teams.delete_team(connection, team_name)
+        gone = teams.delete_team(connection, team_name, now=service.now())
         audit.record(
             connection,
             actor=actor.username,

@@ -44,7 +44,8 @@ async def beat(body: Beat, service: ServiceOf) -> BeatShape:
     answer = await run_in_threadpool(_beat, body, service)
     # What is owned is compared with what runs at this moment: that answer does not wait.
     if body.wait and not body.checks and not (answer["triggers"] or answer["cancelled"] or answer["excess"]):
-        await service.trigger_calls.wait(seen, body.wait)
+        # Never for so long that its lease might end while we hold it.
+        await service.trigger_calls.wait(seen, min(body.wait, service.settings.lease_seconds / 3))
         known = body.model_copy(update={"process_id": UUID(answer["process_id"])})
         answer = await run_in_threadpool(_beat, known, service)
     return answer
@@ -108,5 +109,6 @@ def answer(body: TriggerQuestion, service: ServiceOf) -> dict[str, Any]:
 def leave(body: Leaving, service: ServiceOf) -> dict[str, Any]:
     """Free the triggers of a triggerer that stops; none of them is cancelled."""
     with service.database.begin() as connection:
-        triggerers.stop(connection, body.process_id, now=service.now())
+        suspects, ending = body.suspects, body.ending
+        triggerers.stop(connection, body.process_id, suspects=suspects, ending=ending, now=service.now())
     return {}

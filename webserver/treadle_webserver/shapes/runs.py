@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from treadle_webserver.shapes.dags import VersionShape, version_of_run
 from treadle_webserver.shapes.ids import uuid_of
+from treadle_webserver.shapes.installation import JobShape, job_shape
 from treadle_webserver.shapes.times import seconds_between, utc
 
 
@@ -83,6 +84,17 @@ class _AttemptedShape(TypedDict):
     dag_version: VersionShape | None
 
 
+class TriggerOfTaskShape(TypedDict):
+    """What a deferred task instance waits for. ``kwargs`` may hold secrets, and are not shown."""
+
+    id: int
+    classpath: str
+    kwargs: str
+    created_date: datetime | None
+    queue: str | None
+    triggerer_id: int | None
+
+
 class InstanceShape(_AttemptedShape):
     """One task instance."""
 
@@ -92,8 +104,8 @@ class InstanceShape(_AttemptedShape):
     note: str | None
     rendered_map_index: str | None
     rendered_fields: dict[str, Any]
-    trigger: dict[str, Any] | None
-    triggerer_job: dict[str, Any] | None
+    trigger: TriggerOfTaskShape | None
+    triggerer_job: JobShape | None
     waiting_for: str | None
 
 
@@ -161,6 +173,24 @@ def run_shape(row: Mapping[str, Any]) -> RunShape:
     }
 
 
+def _trigger_shape(wait: Mapping[str, Any] | None) -> TriggerOfTaskShape | None:
+    if wait is None:
+        return None
+    triggerer = _triggerer_shape(wait)
+    return {
+        "id": wait["trigger_id"],
+        "classpath": wait["classpath"],
+        "kwargs": "***",
+        "created_date": utc(wait["created_at"]),
+        "queue": None,
+        "triggerer_id": None if triggerer is None else triggerer["id"],
+    }
+
+
+def _triggerer_shape(wait: Mapping[str, Any] | None) -> JobShape | None:
+    return None if wait is None or wait["id"] is None else job_shape(wait)
+
+
 def instance_shape(row: Mapping[str, Any], rendered_fields: dict[str, Any] | None = None) -> InstanceShape:
     """Return a row of ``queries.task_instances`` as a task instance; an undecided one has the state null."""
     return {
@@ -195,8 +225,8 @@ def instance_shape(row: Mapping[str, Any], rendered_fields: dict[str, Any] | Non
         "note": row["note"],
         "rendered_map_index": row["rendered_map_index"],
         "rendered_fields": rendered_fields or {},
-        "trigger": None,
-        "triggerer_job": None,
+        "trigger": _trigger_shape(row.get("waits_for")),
+        "triggerer_job": _triggerer_shape(row.get("waits_for")),
         "dag_version": version_of_run(row),
         "waiting_for": row["waiting_for"],
     }

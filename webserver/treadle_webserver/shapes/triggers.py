@@ -20,13 +20,15 @@ class Beat(BaseModel):
     capacity: int = Field(ge=1, lt=2**31)
     held: int = Field(0, ge=0, lt=2**31)
     trouble: str | None = Field(None, max_length=2000)
+    trouble_of: int | None = Field(None, ge=0, lt=2**63)
     takes: bool = True
     checks: bool = False
     wait: float = Field(0, ge=0, le=10)
 
     def triggerer(self) -> Triggerer:
         """Return what it says of itself."""
-        return Triggerer(self.process_id, self.hostname, self.pid, self.capacity, self.held, self.trouble)
+        place = (self.process_id, self.hostname, self.pid)
+        return Triggerer(*place, self.capacity, self.held, self.trouble, self.trouble_of)
 
 
 class TriggerShape(TypedDict):
@@ -83,7 +85,7 @@ class TriggerEvent(BaseModel):
     """What a trigger brought (``treadle_metadata.trigger_events.Event``)."""
 
     id: int
-    kind: Literal["event", "end", "failed"]
+    kind: Literal["event", "end", "failed", "trouble", "well"]
     payload: str = "null"
     plain: Any = None
     outcome: Literal["success", "failed", "skipped"] = "failed"
@@ -117,9 +119,11 @@ class HappenedShape(TypedDict):
 
 
 class Leaving(BaseModel):
-    """A triggerer stops in order."""
+    """A triggerer stops in order. ``suspects``: the triggers in whose code its loop died; ``ending``: how."""
 
     process_id: UUID
+    suspects: list[int] = Field([], max_length=100)
+    ending: str = Field("", max_length=200)
 
 
 class TriggerQuestion(BaseModel):

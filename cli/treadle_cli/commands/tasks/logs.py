@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from treadle_cli.output import say
 from treadle_cli.run_names import HELP, find_run
 from treadle_metadata.connection import Database
 from treadle_metadata.queries import logs as questions
-from treadle_metadata.queries.task_instances import get_instance, get_try
+from treadle_metadata.queries.task_instances import get_instance, get_try, is_over
 from treadle_metadata.remote_logs.places import LogFile, places_of
 from treadle_metadata.settings import Settings
 from treadle_metadata.states import TaskState
@@ -86,13 +87,21 @@ def _follow(
     offset = 0
     while True:
         # Asked before reading: what was written before the end is then surely read.
-        attempt = database.run(lambda connection: get_try(connection, instance, number))
+        instance, attempt = database.run(partial(_tried, instance, number))
         path = _file(settings, instance, attempt)
         offset = _print_from(path, offset, raw=raw)
-        if attempt["ended_at"] is not None:
+        if is_over(instance, attempt):
             _say_if_empty(path, attempt)
             return
         time.sleep(PAUSE if isinstance(path, Path) else _REMOTE_PAUSE)
+
+
+def _tried(
+    instance: Mapping[str, Any], number: int, connection: Connection
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    known = (instance["dag_id"], instance["run_id"], instance["task_id"], instance["map_index"])
+    now = get_instance(connection, *known)
+    return now, get_try(connection, now, number)
 
 
 def _print_from(path: LogFile, offset: int, *, raw: bool) -> int:
@@ -122,9 +131,8 @@ def _awaited_try(database: Database, instance: Mapping[str, Any]) -> int:
 
 
 def _newest_try(instance: Mapping[str, Any]) -> int:
-    """Return the newest try that has a log, 0 if none has: one that is suspended counts only once it has ended."""
-    suspended = bool(instance["state"] == TaskState.UP_FOR_RESCHEDULE)
-    return int(instance["try_number"]) + suspended
+    """Return the newest try that has a log, 0 if none has."""
+    return int(instance["try_number"])
 
 
 def _nothing_yet(instance: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query
 from sqlalchemy import Connection
 
+from treadle_metadata.queries.health import failing_watchers
 from treadle_metadata.queries.ui import home as queries
 from treadle_metadata.queries.ui import schedules
 from treadle_metadata.queries.ui.pool_use import pool_use, tasks_under_way
@@ -102,6 +103,7 @@ def _home(
             coming_run_shape(row) for row in queries.coming_runs(connection, until=now + DAY, limit=_SHOWN)
         ],
         "open_human_steps": figures["human_steps"],
+        "failing_watchers": failing_watchers(connection),
     }
 
 

@@ -40,6 +40,6 @@ def get_ui_log(
         "total": window.total,
         "bytes": window.size,
         "counts": window.counts,
-        "is_over": found.attempt["ended_at"] is not None,
+        "is_over": found.is_over,
         "message": None if window.total else logs.why_empty(file, found.attempt),
     }

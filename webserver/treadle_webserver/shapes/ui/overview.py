@@ -205,6 +205,8 @@ class HomeShape(TypedDict):
     import_error_count: int
     coming_runs: list[ComingRunShape]
     open_human_steps: int
+    failing_watchers: int
+    """Watchers of assets that fail and are begun anew."""
 
 
 def recent_run_shape(row: Mapping[str, Any]) -> RecentRunShape:

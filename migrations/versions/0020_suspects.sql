@@ -1,0 +1,5 @@
+ALTER TABLE trigger ADD COLUMN suspicion DOUBLE PRECISION NOT NULL DEFAULT 0;
+ALTER TABLE trigger ADD COLUMN death TEXT;
+ALTER TABLE trigger ADD COLUMN trouble TEXT;
+CREATE INDEX trigger_in_trouble ON trigger (id) WHERE trouble IS NOT NULL;
+ALTER TABLE triggerer ADD COLUMN trouble_of BIGINT;
