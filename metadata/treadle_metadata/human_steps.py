@@ -184,9 +184,10 @@ def respond(
         raise NotFoundError("human step of task instance", f"{instance['run_id']}/{instance['task_id']}")
     step = found[0]
     _check_open(step, state, name, now)
-    assigned = {user for one in step["assignees"] for user in (one.get("id"), one.get("name"))}
+    # The id is the account's name. The name beside it is for people to read: it may be that of somebody else's account.
+    assigned = {str(one.get("id") or one.get("name")) for one in step["assignees"]}
     if assigned and by not in assigned and not for_others:
-        listed = ", ".join(sorted(filter(None, assigned)))
+        listed = ", ".join(sorted(assigned))
         raise ForbiddenError(f"{name} asks {listed}, so {shown(by)} cannot answer it")
     values = _fitting(step, list(chosen), given)
     answered = {"chosen": _as_json(list(chosen)), "given": _as_json(values), "by": by, "now": now}

@@ -27,7 +27,7 @@ from treadle.wording import did_you_mean
 _FOR_EVER: Final = timedelta(days=100 * 366)
 
 HITLUser = Mapping[str, str]
-"""Somebody who may answer: ``id`` and ``name``, the names of accounts."""
+"""Somebody who may answer: ``id`` is the name of the account, ``name`` what people are shown."""
 
 
 class HITLOperator(BaseOperator):

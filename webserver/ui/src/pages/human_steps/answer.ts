@@ -28,5 +28,5 @@ export function assigneesOf(step: Step): string[] {
 
 /** Return whether somebody is among those who were asked; where nobody is named, everybody is. */
 export function isAsked(step: Step, username: string): boolean {
-    return step.assignees.length === 0 || step.assignees.some((one) => one.name === username || one.id === username);
+    return step.assignees.length === 0 || step.assignees.some((one) => (one.id || one.name) === username);
 }
