@@ -64,6 +64,12 @@ class LogShipping:
             if attempt_id in self._followed and token:
                 self._followed[attempt_id].token = token
 
+    def base_of(self, attempt_id: str) -> int | None:
+        """Return where the first byte of a log lies on the server; None until that has said so."""
+        with self._lock:
+            found = self._followed.get(attempt_id)
+        return None if found is None else found.base
+
     def over(self, attempt_id: str) -> None:
         """Nothing more will be written: send the rest and forget the log."""
         with self._lock:

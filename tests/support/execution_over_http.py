@@ -23,6 +23,8 @@ class ExecutionServer:
     def __init__(self, execution: MemoryExecution) -> None:
         self.execution = execution
         self.logs: dict[str, bytes] = {}
+        self.keeps_logs = True
+        """Whether it takes logs just now."""
         self.tokens: list[str] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
         self._server.daemon_threads = True
@@ -66,6 +68,8 @@ class ExecutionServer:
         }
 
     def _append(self, parts: list[dict[str, Any]]) -> dict[str, Any]:
+        if not self.keeps_logs:
+            raise ExecutionUnavailable("it has no room for logs")
         for part in parts:
             held = self.logs.setdefault(part["attempt_id"], b"")
             if part["offset"] == len(held):

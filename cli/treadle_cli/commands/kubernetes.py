@@ -66,7 +66,10 @@ def generate_dag_yaml(dag_id: str, file: Path | None) -> None:
     maker = PodMaker(settings, load_options(settings.home))
     for task in document_of(dag_id, file).tasks:
         click.echo("---")
-        click.echo(yaml.safe_dump(maker.pod(_example(dag_id, task)), sort_keys=False), nl=False)
+        pod = maker.pod(_example(dag_id, task))
+        # In the order in which people are used to read it.
+        ordered = {name: pod[name] for name in ("apiVersion", "kind", "metadata", "spec") if name in pod}
+        click.echo(yaml.safe_dump(ordered | pod, sort_keys=False), nl=False)
 
 
 def _example(dag_id: str, task: TaskDocument) -> Workload:

@@ -117,14 +117,14 @@ class Cluster:
             if error.status != 404:
                 raise
 
-    def pod_log(self, name: str, lines: int, limit_bytes: int) -> str:
-        """Return the last lines of a pod's log; empty if it has none that could be read."""
-        query = urlencode({"tailLines": lines, "limitBytes": limit_bytes})
+    def pod_output(self, name: str, limit_bytes: int) -> bytes:
+        """Return what a pod has written, up to so many bytes; empty if there is nothing that could be read."""
+        query = urlencode({"limitBytes": limit_bytes})
         try:
             reply = self._send("GET", f"/pods/{name}/log?{query}", None, "application/json")
         except KubernetesError:
-            return ""
-        return bytes(reply.data).decode("utf-8", "replace")
+            return b""
+        return bytes(reply.data)
 
     def list_pods(self, selector: str) -> tuple[list[Json], str]:
         """Return the pods that ``selector`` names, and the resource version to watch from; page by page.

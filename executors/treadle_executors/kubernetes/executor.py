@@ -20,6 +20,7 @@ from treadle_executors.kubernetes.book import Book, Held
 from treadle_executors.kubernetes.cluster import connect
 from treadle_executors.kubernetes.creating import Creators
 from treadle_executors.kubernetes.gate import Gate
+from treadle_executors.kubernetes.last_lines import LastLines
 from treadle_executors.kubernetes.options import load_options
 from treadle_executors.kubernetes.pod_state import Ended, PodView, gone, overdue
 from treadle_executors.kubernetes.pods import PodMaker
@@ -76,7 +77,8 @@ class KubernetesExecutor(Executor):
             most_creates=options.most_creates,
         )
         self._watcher = Watcher(self._cluster, names.watched_selector(options.installation), self)
-        self._settling = Settling(self._cluster, self._book, options, self._tell)
+        last_lines = LastLines(self._cluster, settings.execution_url, self._token_of_attempt)
+        self._settling = Settling(self._cluster, self._book, options, self._tell, last_lines)
         self._keeper = threading.Thread(target=self._keep, name="kubernetes-keep", daemon=True)
 
     def start(self, on_event: Callable[[], None]) -> None:
@@ -196,7 +198,10 @@ class KubernetesExecutor(Executor):
         self._on_event()
 
     def _token_of(self, held: Held) -> str:
-        return self._tokens.issue(AttemptClaim(held.ref, Scope.QUEUED), now=self._clock.now())
+        return self._token_of_attempt(held.ref)
+
+    def _token_of_attempt(self, ref: AttemptRef) -> str:
+        return self._tokens.issue(AttemptClaim(ref, Scope.QUEUED), now=self._clock.now())
 
     def _keep(self) -> None:
         """Renew leases of what has not started, end what has been pending for too long, settle what was left."""

@@ -1,7 +1,8 @@
 """Settles pods that are over: tells of ends that were not reported, then deletes the pod, or marks it as done.
 
-On a thread of its own, since a log is read first from a pod that ended badly. What the cluster refuses is done again
-later; the event of an end goes out once per scheduler, and the database takes it once.
+On threads of its own, since of a pod that ended badly its output is read first, and what the server lacks of its log is
+sent after. What the cluster refuses is done again later; the event of an end goes out once per scheduler, and the
+database takes it once.
 """
 
 from __future__ import annotations
@@ -15,23 +16,30 @@ from uuid import UUID
 
 from treadle_executors.executor import ExecutorEvent
 from treadle_executors.kubernetes import names
-from treadle_executors.kubernetes.book import Book, Watched
+from treadle_executors.kubernetes.book import Book
 from treadle_executors.kubernetes.cluster import Cluster
 from treadle_executors.kubernetes.errors import KubernetesError
+from treadle_executors.kubernetes.last_lines import LastLines, last_words
 from treadle_executors.kubernetes.options import Options
 
 log = logging.getLogger(__name__)
 
-_LOG_LINES: Final = 10
-_LOG_BYTES: Final = 2000
 _THREADS: Final = 4
 
 
 class Settling:
     """The threads that settle pods."""
 
-    def __init__(self, cluster: Cluster, book: Book, options: Options, tell: Callable[[ExecutorEvent], None]) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        book: Book,
+        options: Options,
+        tell: Callable[[ExecutorEvent], None],
+        last_lines: LastLines,
+    ) -> None:
         self._cluster = cluster
+        self._last_lines = last_lines
         self._book = book
         self._policy = options.delete_pods
         self._tell = tell
@@ -85,7 +93,11 @@ class Settling:
         ended, view = watched.ended, watched.view
         if ended.kind is not None and not watched.is_told:
             watched.is_told = True
-            self._tell(ExecutorEvent(ended.kind, attempt_id, ended.reason + self._words(watched, is_gone=is_gone)))
+            output = b"" if is_gone or view.is_pending else self._last_lines.output_of(view)
+            words = last_words(output)
+            said = f"; its last words: {words}" if words else ""
+            self._tell(ExecutorEvent(ended.kind, attempt_id, ended.reason + said))
+            self._last_lines.send(view, output)
         if is_gone:
             self._book.forget_pod(attempt_id)
         elif self._policy == "always" or view.is_pending or (self._policy == "on_success" and ended.is_success):
@@ -93,10 +105,3 @@ class Settling:
         else:
             # It leaves the watch by this label, as if it were deleted.
             self._cluster.label_pod(view.name, {names.DONE: "true"})
-
-    def _words(self, watched: Watched, *, is_gone: bool) -> str:
-        """Return the last lines that a pod wrote itself; it is deleted afterwards."""
-        if is_gone or watched.view.is_pending:
-            return ""
-        text = self._cluster.pod_log(watched.view.name, _LOG_LINES, _LOG_BYTES).strip()
-        return f"; its last words: {text}" if text else ""

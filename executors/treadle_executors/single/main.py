@@ -25,6 +25,7 @@ from treadle_executors.http_execution import HttpExecution
 from treadle_executors.log_shipping import LogShipping
 from treadle_executors.log_spool import LogSpool
 from treadle_executors.single.attempt import SingleAttempt, Terms
+from treadle_executors.single.echo import Echo
 from treadle_metadata.settings import Settings
 from treadle_worker.protocol import Workload
 from treadle_worker.system import adopt_orphans, hide_memory
@@ -63,10 +64,13 @@ def run_single(settings: Settings, file: Path | None = None) -> int:
     attempt = SingleAttempt(workload, execution, shipping, _terms(settings, spool.folder, token))
     shipping.follow(workload["attempt_id"], spool.folder / workload["log_path"], token)
     shipping.start()
+    echo = Echo(spool.folder / workload["log_path"], lambda: shipping.base_of(workload["attempt_id"]))
+    echo.start()
     _stop_on_signals(attempt)
     try:
         was_recorded = attempt.run()
     finally:
+        echo.end()  # before the log's file goes
         shipping.over(workload["attempt_id"])
         shipping.end()
         spool.close()

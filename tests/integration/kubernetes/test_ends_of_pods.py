@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from uuid import UUID
 
@@ -39,16 +40,24 @@ def test_a_pod_that_is_pending_for_too_long_fails_with_the_cluster_s_reason_and_
 
 
 def test_a_container_killed_for_its_memory_says_so_and_its_log_is_there(world: PodWorld) -> None:
-    """Case C6: the reason, and the log up to the kill."""
+    """Case C6: the reason, and the log up to the kill, with what had not been sent."""
     (world.home / "dags" / "conformance.py").write_text(TALKING)
     executor = world.start()
     workload = make_workload("waiting")
     executor.queue([workload])
     name = world.running_pod()
-    wait_until(lambda: b"allocating" in world.server.logs.get(workload["attempt_id"], b""))
+    log: dict[str, bytes] = world.server.logs
+    wait_until(lambda: b"allocating" in log.get(workload["attempt_id"], b""))
+    world.server.keeps_logs = False
+    (world.home / "go-on").touch()
+    wait_until(lambda: b"the last line" in world.api.output(name))
     world.api.kill(name, "OOMKilled")
+    world.server.keeps_logs = True
     event = world.event(executor)
-    assert event.reason.startswith("OOMKilled: ")
+    assert event.reason == "OOMKilled: the container used more memory than its limit and was killed"
+    wait_until(lambda: b"the last line" in log[workload["attempt_id"]])
+    assert all(isinstance(json.loads(line), dict) for line in log[workload["attempt_id"]].splitlines())
+    assert log[workload["attempt_id"]].count(b"allocating") == 1
 
 
 TALKING = """
@@ -59,7 +68,11 @@ with DAG("conformance"):
     @task
     def waiting():
         print("allocating")
-        pathlib.Path(__file__).parent.parent.joinpath("running-1").touch()
+        home = pathlib.Path(__file__).parent.parent
+        home.joinpath("running-1").touch()
+        while not home.joinpath("go-on").exists():
+            time.sleep(0.02)
+        print("the last line")
         time.sleep(60)
     waiting()
 """
@@ -69,6 +82,7 @@ def test_a_task_killed_for_memory_inside_a_pod_that_lives_reports_it_with_its_pe
     """Case C6: the kernel may kill the task's process alone."""
     dag = TALKING.replace("time.sleep(60)", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
     (world.home / "dags" / "conformance.py").write_text(dag)
+    (world.home / "go-on").touch()
     executor = world.start()
     workload = make_workload("waiting")
     executor.queue([workload])

@@ -94,6 +94,10 @@ class KubernetesApi:
         """Kill a pod's process; ``reason`` is what the cluster says of it, such as ``OOMKilled``."""
         self.call(lambda: self.kubelet.kill(name, reason))
 
+    def output(self, name: str) -> bytes:
+        """Return what a pod's process has written so far."""
+        return self.call(lambda: self.kubelet.logs.get(name, b""))
+
     def hold(self) -> None:
         """Let no pod start, until ``release``."""
         self.call(self.kubelet.hold.set)
