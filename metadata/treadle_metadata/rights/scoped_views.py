@@ -120,6 +120,7 @@ OPEN: Final = frozenset(
         "account",
         "api_token",
         "dag_grant",
+        "failed_login",
         "login_session",
         "role",
         "team",

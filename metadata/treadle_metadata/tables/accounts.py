@@ -120,3 +120,15 @@ api_token = Table(
     moment("last_used_at"),
     UniqueConstraint("username", "name"),
 )
+
+# Guesses of the last minute; of whose name, only its hash.
+failed_login = Table(
+    "failed_login",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("address", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    moment("failed_at", required=True),
+    Index("failed_login_of_address", "address", "failed_at"),
+    Index("failed_login_to_forget", "failed_at"),
+)

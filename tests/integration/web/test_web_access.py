@@ -16,11 +16,11 @@ from treadle_metadata import accounts
 from treadle_metadata.accounts import Role
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
+from treadle_metadata.failed_logins import FAILURES, WINDOW
 from treadle_metadata.settings import Settings, SettingsError
 from treadle_webserver.app import create_app, routes_of
 from treadle_webserver.permissions import ROLES, TABLE, Permission, PermissionTableError
 from treadle_webserver.routes import ROUTERS
-from treadle_webserver.throttle import FAILURES, WINDOW
 
 ROUTES = sorted(routes_of(ROUTERS))
 PUBLIC = {
@@ -154,10 +154,17 @@ def test_a_login_body_with_unknown_keys_or_no_sense_is_refused(admin: Client) ->
     assert admin.post("/auth/token", json={"username": "a\0b", "password": "wrong"}).status_code == 401
 
 
-def test_guessing_passwords_is_slowed_down(admin: Client, clock: ManualClock) -> None:
+def test_guessing_passwords_is_slowed_down_by_all_web_servers_together(
+    admin: Client, settings: Settings, database: Database, clock: ManualClock
+) -> None:
     guess = {"username": "admin", "password": "wrong"}
-    assert [admin.post("/auth/token", json=guess).status_code for _ in range(FAILURES)] == [401] * FAILURES
-    answer = admin.post("/auth/token", json=guess | {"password": PASSWORD})
+    with client_of(create_app(settings, database, clock=clock)) as other:
+        assert admin.post("/auth/token", json=guess).status_code == 401
+        assert admin.post("/auth/token", json=guess | {"password": PASSWORD}).status_code == 201
+        servers = [admin, other] * FAILURES
+        assert [one.post("/auth/token", json=guess).status_code for one in servers[:FAILURES]] == [401] * FAILURES
+        answer = other.post("/auth/token", json=guess | {"password": PASSWORD})
+        assert other.post("/auth/token", json=guess | {"username": "somebody"}).status_code == 401
     assert answer.status_code == 429
     assert int(answer.headers["Retry-After"]) <= WINDOW.total_seconds()
     clock.advance(WINDOW)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from pydantic import Field, ValidationError
 from typing_extensions import TypedDict
 
-from treadle_metadata import audit
+from treadle_metadata import audit, failed_logins
 from treadle_metadata.accounts import LONGEST_PASSWORD, Account, change_password, end_sessions, verify
 from treadle_metadata.rights.credentials import end_session, open_session
 from treadle_metadata.rights.held import Rights
@@ -163,7 +163,8 @@ def _session(request: Request, service: Service, credentials: Credentials, *, in
 def _verified(request: Request, service: Service, credentials: Credentials) -> Account:
     """Return the account of a name and its right password, slowing down whoever guesses."""
     now, address = service.now(), _address(request)
-    wait = service.throttle.wait_seconds(address, credentials.username, now=now)
+    with service.whole_database.begin() as connection:
+        wait = failed_logins.wait_seconds(connection, address, credentials.username, now=now)
     if wait:
         raise HTTPException(429, f"too many failed logins; wait {wait} seconds", headers={"Retry-After": str(wait)})
     with service.throttle.place() as held:
@@ -171,10 +172,12 @@ def _verified(request: Request, service: Service, credentials: Credentials) -> A
             raise HTTPException(503, "too many logins at once; try again", headers={"Retry-After": "1"})
         with service.whole_database.begin() as connection:
             account = verify(connection, credentials.username, credentials.password, now=now)
+            if account is None:
+                failed_logins.note(connection, address, credentials.username, now=now)
+            else:
+                failed_logins.forget(connection, address, credentials.username)
     if account is None:
-        service.throttle.failed(address, credentials.username, now=now)
         raise HTTPException(401, "Invalid credentials", headers={"WWW-Authenticate": "Bearer"})
-    service.throttle.succeeded(address, credentials.username)
     return account
 
 
