@@ -173,26 +173,25 @@ def run_shape(row: Mapping[str, Any]) -> RunShape:
     }
 
 
-def _trigger_shape(wait: Mapping[str, Any] | None) -> TriggerOfTaskShape | None:
+def wait_shapes(wait: Mapping[str, Any] | None) -> tuple[TriggerOfTaskShape | None, JobShape | None]:
+    """Return the trigger that an instance waits for (``queries.triggers``), and the triggerer that runs it."""
     if wait is None:
-        return None
-    triggerer = _triggerer_shape(wait)
-    return {
+        return None, None
+    job = None if wait["id"] is None else job_shape(wait)
+    trigger: TriggerOfTaskShape = {
         "id": wait["trigger_id"],
         "classpath": wait["classpath"],
         "kwargs": "***",
         "created_date": utc(wait["created_at"]),
         "queue": None,
-        "triggerer_id": None if triggerer is None else triggerer["id"],
+        "triggerer_id": None if job is None else job["id"],
     }
-
-
-def _triggerer_shape(wait: Mapping[str, Any] | None) -> JobShape | None:
-    return None if wait is None or wait["id"] is None else job_shape(wait)
+    return trigger, job
 
 
 def instance_shape(row: Mapping[str, Any], rendered_fields: dict[str, Any] | None = None) -> InstanceShape:
     """Return a row of ``queries.task_instances`` as a task instance; an undecided one has the state null."""
+    trigger, triggerer = wait_shapes(row.get("waits_for"))
     return {
         "id": uuid_of(row["id"]),
         "task_id": row["task_id"],
@@ -225,8 +224,8 @@ def instance_shape(row: Mapping[str, Any], rendered_fields: dict[str, Any] | Non
         "note": row["note"],
         "rendered_map_index": row["rendered_map_index"],
         "rendered_fields": rendered_fields or {},
-        "trigger": _trigger_shape(row.get("waits_for")),
-        "triggerer_job": _triggerer_shape(row.get("waits_for")),
+        "trigger": trigger,
+        "triggerer_job": triggerer,
         "dag_version": version_of_run(row),
         "waiting_for": row["waiting_for"],
     }
