@@ -185,10 +185,9 @@ def _left(psycopg: Any, key: tuple[Any, ...]) -> Target | None:
         database.row_factory = psycopg.rows.tuple_row
         database.isolation_level = database.read_only = database.deferrable = None
         database.autocommit = True
-        answers = database.execute(_CLEAR, prepare=False)
-        while answers.nextset():
-            continue
-        if not answers.fetchone()[0]:
+        # libpq's own call: eight answers of which only the last is of interest would be eight results of a cursor.
+        answer = database.pgconn.exec_(_CLEAR.encode())
+        if answer.status == psycopg.pq.ExecStatus.TUPLES_OK and answer.get_value(0, 0) == b"f":
             return target
     database.close()
     return None

@@ -24,6 +24,11 @@ from treadle.runtime.results import push_result
 
 _STEP: Final = "@task.transaction"
 
+# Loaded with the file that has such a task, mapped or not, so that the processes of attempts, forks of one that has
+# imported the file, need not load it each: that takes a hundred milliseconds.
+with suppress(ImportError):
+    importlib.import_module("psycopg")
+
 
 @contextmanager
 def sent_together(database: Any) -> Iterator[None]:
@@ -52,9 +57,6 @@ class TransactionDecoratedOperator(PythonOperator):
     def __init__(self, *, conn_id: str, **arguments: Any) -> None:
         super().__init__(**arguments)
         self.conn_id = conn_id
-        # Loaded with the file, once, so that the processes of attempts, which are forks, need not load it each.
-        with suppress(ImportError):
-            importlib.import_module("psycopg")
 
     def call(self, context: Any) -> Any:
         """Call the function within a transaction, unless an attempt before this one has committed it."""

@@ -1,7 +1,9 @@
-"""What a transactional task is told when its commit is refused."""
+"""What a transactional task is told when its commit is refused, and what its file has loaded."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -42,3 +44,19 @@ def test_any_other_error_stays_what_it_is() -> None:
         sent_together(Refusing(ValueError("first"), psycopg.OperationalError("closed"))),
     ):
         pass
+
+
+def test_a_file_with_a_mapped_transactional_task_has_the_driver_loaded_before_any_attempt_is_forked() -> None:
+    """An operator that is mapped is made by each attempt: what its class needs must be there by then."""
+    source = """
+import sys
+from treadle import DAG, task
+assert "psycopg" not in sys.modules
+with DAG("mapped"):
+    @task.transaction(conn_id="target")
+    def write(number, transaction):
+        pass
+    write.expand(number=[1, 2])
+assert "psycopg" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", source], check=True)
