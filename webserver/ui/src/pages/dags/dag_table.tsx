@@ -16,7 +16,7 @@ const COLUMNS: Column<DagRow>[] = [
     { head: "Schedule", cell: (dag) => dag.schedule ?? <span className={styles.quiet}>by hand</span> },
     { head: "Next run", cell: (dag) => <NextRun dag={dag} /> },
     { head: "Last runs", cell: (dag) => <RunBars dagId={dag.dag_id} runs={dag.recent_runs} /> },
-    { head: "Owner", cell: (dag) => dag.owners.join(", ") },
+    { head: "Owner", cell: (dag) => dag.owners.join(", "), isWide: true },
     { head: "Trigger", isHeadHidden: true, cell: (dag) => <TriggerButton dagId={dag.dag_id} isOneOfMany /> },
 ];
 

@@ -7,6 +7,7 @@ import { useMe } from "../../api/rights";
 import { Button } from "../../components/button";
 import { EmptyNote, ErrorNote, Skeleton } from "../../components/notes";
 import { PageHead } from "../../components/page";
+import { BrokenNote } from "./broken_note";
 import { BulkBar } from "./bulk_bar";
 import { DagTable } from "./dag_table";
 import styles from "./dags.module.css";
@@ -26,6 +27,7 @@ export function Component() {
             <PageHead title="DAGs" />
             <div className={styles.list}>
                 <FilterBar filters={filters} counts={counts.data} />
+                <BrokenNote />
                 <Rows key={address.toString()} filters={filters} />
             </div>
         </>
