@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clearBody, counted, endedByMark, grouped, NOTHING_AROUND, type Target } from "./bodies";
+import { clearBody, counted, grouped, NOTHING_AROUND, type Target } from "./bodies";
 
 const CHOICES = { ...NOTHING_AROUND, onlyFailed: false, latestVersion: false };
 const target = (mapIndex: number | null): Target => ({ dagId: "etl", runId: "r1", taskIds: ["load"], mapIndex });
@@ -64,12 +64,5 @@ describe("counted", () => {
             "1 task instance",
             "1,400 task instances",
         ]);
-    });
-});
-
-describe("endedByMark", () => {
-    it("tells what is ended from what is skipped, and leaves out what has ended", () => {
-        const counts = { success: 5, failed: 1, running: 2, queued: 1, deferred: 3, none: 4, up_for_retry: 1 };
-        expect(endedByMark(counts)).toEqual({ ended: 3, skipped: 8 });
     });
 });

@@ -100,17 +100,3 @@ export function grouped(changes: readonly Change[]): RunOfChanges[] {
 export function counted(count: number, noun: string): string {
     return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
-
-const UNDER_WAY = new Set(["running", "queued", "restarting"]);
-const NOT_STARTED = new Set(["none", "scheduled", "up_for_retry", "up_for_reschedule", "deferred"]);
-
-/** Return the task instances that marking a run would end, and those that it would skip. */
-export function endedByMark(counts: Record<string, number>): { ended: number; skipped: number } {
-    let ended = 0;
-    let skipped = 0;
-    for (const [state, count] of Object.entries(counts)) {
-        if (UNDER_WAY.has(state)) ended += count;
-        if (NOT_STARTED.has(state)) skipped += count;
-    }
-    return { ended, skipped };
-}

@@ -1,4 +1,4 @@
-import { StateCounts } from "../components/state";
+import { StateCounts, wordsOf } from "../components/state";
 import styles from "./actions.module.css";
 import { counted, type RunOfChanges } from "./bodies";
 
@@ -19,8 +19,7 @@ export function Impact({ runs, none }: { runs: readonly RunOfChanges[]; none: st
                         <span>
                             {task.taskId}
                             {task.count > 1 && ` (${task.count.toLocaleString("en")} instances)`}
-                            {task.action === "add" && " is added"}
-                            {task.action === "remove" && " is removed"}
+                            {endOf(task.action)}
                         </span>
                         <StateCounts counts={task.states} />
                     </li>
@@ -29,4 +28,11 @@ export function Impact({ runs, none }: { runs: readonly RunOfChanges[]; none: st
             </ul>
         </section>
     ));
+}
+
+const ACTIONS: Record<string, string> = { "": "", add: " is added", remove: " is removed" };
+
+/** What becomes of a task; what is no action is the state that it will be in. */
+function endOf(action: string): string {
+    return ACTIONS[action] ?? ` ends as ${wordsOf(action)}`;
 }

@@ -1,58 +1,66 @@
+import { useQuery } from "@tanstack/react-query";
 import { answered, api } from "../api/client";
 import { keys } from "../api/keys";
 import { Button } from "../components/button";
 import { Dialog } from "../components/dialog";
-import { ErrorNote } from "../components/notes";
-import styles from "./actions.module.css";
-import { counted, endedByMark } from "./bodies";
+import { ErrorNote, Skeleton } from "../components/notes";
+import { counted, grouped } from "./bodies";
+import { Impact } from "./impact";
 import { useAction } from "./use_action";
 
 interface MarkRunDialogProps {
     dagId: string;
     runId: string;
     state: "success" | "failed";
-    /** The run's task instances by state. */
-    counts: Record<string, number>;
     onClose: () => void;
 }
 
-/** Ends a run as one says, having told what that does to its tasks. */
-export function MarkRunDialog({ dagId, runId, state, counts, onClose }: MarkRunDialogProps) {
+/** Ends a run as one says, having told which task instances that ends, and as what. */
+export function MarkRunDialog({ dagId, runId, state, onClose }: MarkRunDialogProps) {
     const params = { path: { dag_id: dagId, dag_run_id: runId } };
+    const body = { state };
+    const preview = useQuery({
+        queryKey: keys.run(dagId, runId, "mark run", state),
+        queryFn: () => answered(api.PATCH("/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}/dry_run", { params, body })),
+        gcTime: 0,
+    });
     const mark = useAction(
-        () => answered(api.PATCH("/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}", { params, body: { state } })),
+        () => answered(api.PATCH("/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}", { params, body })),
         [keys.dag(dagId)],
         onClose,
     );
-    const { ended, skipped } = endedByMark(counts);
+    const error = mark.error ?? preview.error;
+    const changes = preview.data?.changes.map((one) => ({ ...one, dag_run_id: runId, action: one.new_state })) ?? [];
+    const teardowns = preview.data?.teardowns ?? [];
     return (
         <Dialog
             title={`Mark the run as ${state}`}
             onClose={onClose}
             actions={
-                <Button look="main" disabled={mark.isPending} onClick={() => mark.mutate()}>
+                <Button
+                    look="main"
+                    disabled={preview.data === undefined || mark.isPending}
+                    onClick={() => mark.mutate()}
+                >
                     Mark the run as {state}
+                    {changes.length > 0 && ` and end ${counted(changes.length, "task instance")}`}
                 </Button>
             }
         >
-            <ul className={styles.effects}>
-                {ended > 0 && (
-                    <li>
-                        {counted(ended, "task instance")} under way {ended === 1 ? "is" : "are"} ended as {state}.
-                    </li>
-                )}
-                {skipped > 0 && (
-                    <li>
-                        {counted(skipped, "task instance")} that {skipped === 1 ? "waits is" : "wait are"} skipped.
-                    </li>
-                )}
-                {ended + skipped === 0 ? (
-                    <li>All task instances have ended and keep their states.</li>
-                ) : (
-                    <li>Teardowns of setups that succeeded still run; the run ends after them.</li>
-                )}
-            </ul>
-            {mark.error !== null && <ErrorNote error={mark.error} />}
+            {error !== null && <ErrorNote error={error} />}
+            {preview.isPending && <Skeleton height="8rem" />}
+            {preview.data !== undefined && (
+                <Impact
+                    runs={grouped(changes)}
+                    none="No task instance changes: all have ended and keep their states."
+                />
+            )}
+            {teardowns.length > 0 && (
+                <p>
+                    {teardowns.join(", ")} still {teardowns.length === 1 ? "runs" : "run"}, to clean up what was set up;
+                    the run ends as {state} after that.
+                </p>
+            )}
         </Dialog>
     );
 }

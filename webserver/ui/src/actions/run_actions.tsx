@@ -37,9 +37,7 @@ export function RunActions({ run }: { run: ActedRun }) {
             )}
             {shown === "clear" && <ClearRunDialog {...name} onClose={close} />}
             {shown === "delete" && <DeleteRunDialog {...name} state={run.state} counts={run.counts} onClose={close} />}
-            {(shown === "success" || shown === "failed") && (
-                <MarkRunDialog {...name} state={shown} counts={run.counts} onClose={close} />
-            )}
+            {(shown === "success" || shown === "failed") && <MarkRunDialog {...name} state={shown} onClose={close} />}
         </>
     );
 }

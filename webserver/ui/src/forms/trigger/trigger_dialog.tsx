@@ -78,6 +78,11 @@ function TriggerForm({ dag, onClose }: { dag: Got<"/ui/dags/{dag_id}">; onClose:
     );
 }
 
+interface Made {
+    dag_run_id: string;
+    conf_warnings?: string[];
+}
+
 interface Wish {
     run: RunTexts;
     turnsOn: boolean;
@@ -110,7 +115,9 @@ function useTrigger(dagId: string, onClose: () => void) {
         },
         onSuccess: (made) => {
             onClose();
-            navigate(runPath(dagId, (made as { dag_run_id: string }).dag_run_id));
+            const { dag_run_id: runId, conf_warnings: warnings } = made as Made;
+            // What the conf had that nearly names a param is told on the page of the run.
+            navigate(runPath(dagId, runId), { state: { warnings } });
         },
     });
     const { error } = trigger;

@@ -31,6 +31,7 @@ export function RunHead({ run }: { run: Run }) {
                 </span>
             </PageHead>
             <RunFacts run={run} />
+            <TriggerWarnings />
             {run.why !== null && <WhyNote why={run.why} />}
             <div className={styles.more}>
                 {Object.keys(run.conf).length > 0 && (
@@ -63,6 +64,18 @@ export function RunHead({ run }: { run: Run }) {
     );
 }
 
+/** What the server found odd in the conf of the run that was just triggered; gone with the next page. */
+function TriggerWarnings() {
+    const { state } = useLocation();
+    const warnings: unknown = state?.warnings;
+    if (!Array.isArray(warnings)) return null;
+    return warnings.map((warning) => (
+        <p key={String(warning)} className={styles.warning} role="status">
+            {String(warning)}
+        </p>
+    ));
+}
+
 function RunFacts({ run }: { run: Run }) {
     return (
         <Facts>
@@ -86,7 +99,7 @@ function RunFacts({ run }: { run: Run }) {
                     <Moment at={run.logical_date} />
                 </Fact>
             )}
-            {run.interval_start !== null && (
+            {run.interval_start !== null && run.interval_start !== run.interval_end && (
                 <Fact name="Interval">
                     <Moment at={run.interval_start} /> to <Moment at={run.interval_end} />
                 </Fact>

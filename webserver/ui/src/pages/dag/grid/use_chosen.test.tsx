@@ -1,10 +1,8 @@
 import { renderHook } from "@testing-library/react";
 import { expect, it, vi } from "vitest";
-import type { GridColumn } from "./rows";
 import { useOlder } from "./use_chosen";
 
-const columns = (count: number) =>
-    Array.from({ length: count }, (_, at) => ({ run: { run_id: `run ${at}` }, states: new Map() })) as GridColumn[];
+const columns = (count: number) => Array.from({ length: count }, (_, at) => ({ run: { run_id: `run ${at}` } }));
 
 it("older runs are fetched until the chosen one is among them", () => {
     const pages = [60, 120, 180];

@@ -6,7 +6,7 @@ import type { GridColumn } from "./rows";
 const MOST = 1200;
 
 interface Loaded {
-    columns: readonly GridColumn[];
+    columns: readonly { run: { run_id: string } }[];
     chosen: string | null;
     hasMore: boolean;
     onMore: () => void;
