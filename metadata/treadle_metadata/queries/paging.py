@@ -138,27 +138,44 @@ def _by_offset(
         raise InvalidRequestError(
             f"offset {request.offset} is too large: expected at most {MAX_OFFSET}; walk further with 'cursor'"
         )
+    # One question for both: the total is counted where there is a further page, and else not. A scan of "page" keeps
+    # its order.
     found = rows(
         connection,
-        f"SELECT {select}{_keys(order)} FROM {source} {conditions.where} {order.clause(backwards=False)}"
-        " LIMIT %(page_limit)s OFFSET %(page_offset)s",
-        conditions.parameters | {"page_limit": request.limit + 1, "page_offset": request.offset},
+        f"""
+        WITH page AS MATERIALIZED (
+            SELECT {select}{_keys(order)} FROM {source} {conditions.where} {order.clause(backwards=False)}
+            LIMIT %(page_limit)s + 1 OFFSET %(page_offset)s
+        )
+        SELECT page.*, CASE WHEN (SELECT count(*) FROM page) > %(page_limit)s
+                            THEN ({_counting(source, conditions)}) END AS page_total
+        FROM page
+        """,
+        conditions.parameters
+        | {"page_limit": request.limit, "page_offset": request.offset, "count_limit": COUNT_LIMIT + 1},
     )
     more = len(found) > request.limit
-    shown_rows = [dict(row) for row in found[: request.limit]]
+    shown_rows = [
+        {name: value for name, value in row.items() if name != "page_total"} for row in found[: request.limit]
+    ]
     cursor = _cursor(shown_rows[-1], order, backwards=False) if more and shown_rows else None
     seen = request.offset + len(shown_rows)
-    if not more and (shown_rows or request.offset == 0):
-        total, capped = seen, False
-    else:
-        total, capped = _count(connection, source, conditions, at_least=seen + more if shown_rows else 0)
-    return Page(rows=_without_keys(shown_rows, order), total=total, capped=capped, next_cursor=cursor)
+    counted = seen
+    if more:
+        counted = found[0]["page_total"]
+    elif not shown_rows and request.offset:
+        sql = _counting(source, conditions)
+        ((counted,),) = tuples(connection, sql, conditions.parameters | {"count_limit": COUNT_LIMIT + 1})
+    return Page(
+        rows=_without_keys(shown_rows, order),
+        total=max(counted, seen + more) if shown_rows else counted,
+        capped=counted > COUNT_LIMIT and (more or not shown_rows),
+        next_cursor=cursor,
+    )
 
 
-def _count(connection: Connection, source: LiteralString, conditions: Conditions, *, at_least: int) -> tuple[int, bool]:
-    sql = f"SELECT count(*) FROM (SELECT 1 FROM {source} {conditions.where} LIMIT %(count_limit)s) AS counted"
-    ((counted,),) = tuples(connection, sql, conditions.parameters | {"count_limit": COUNT_LIMIT + 1})
-    return max(counted, at_least), counted > COUNT_LIMIT
+def _counting(source: LiteralString, conditions: Conditions) -> LiteralString:
+    return f"SELECT count(*) FROM (SELECT 1 FROM {source} {conditions.where} LIMIT %(count_limit)s) AS counted"
 
 
 def _by_cursor(
