@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
 import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
 import { useZone } from "../../components/clock";
@@ -23,7 +24,13 @@ export function Forecast() {
     const total = bars.reduce((sum, bar) => sum + bar.runs, 0);
     return (
         <Panel title={`The next 24 hours: ${total} ${total === 1 ? "run" : "runs"}`}>
-            <ol className={styles.hours} aria-label="Runs to come by the hour">
+            {total === 0 && (
+                <p className={styles.quiet}>
+                    Nothing is planned. <Link to="/dags">DAGs</Link> that have a schedule and are on start runs by
+                    themselves.
+                </p>
+            )}
+            <ol className={styles.hours} aria-label="Runs to come by the hour" hidden={total === 0}>
                 {bars.map((bar, at) => (
                     <li key={bar.start} title={`from ${timeIn(zone, bar.start)}: ${bar.runs}`}>
                         <span className={styles.frame}>
