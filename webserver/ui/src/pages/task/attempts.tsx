@@ -25,9 +25,9 @@ const COLUMNS: Column<Attempt>[] = [
     },
     { head: "CPU time", cell: (one) => (one.cpu_seconds === null ? "–" : lengthOf(one.cpu_seconds)), isNumber: true },
     { head: "Ended with", cell: (one) => <span className={styles.end}>{endOf(one)}</span> },
-    { head: "Executor", cell: (one) => one.executor },
-    { head: "Host and process", cell: (one) => (one.hostname === null ? "–" : `${one.hostname}, ${one.pid ?? "–"}`) },
-    { head: "Version", cell: (one) => one.version_number, isNumber: true },
+    { head: "Executor", cell: (one) => one.executor, isWide: true },
+    { head: "Host, process", cell: (one) => (one.hostname === null ? "–" : `${one.hostname}, ${one.pid ?? "–"}`) },
+    { head: "Version", cell: (one) => one.version_number, isNumber: true, isWide: true },
 ];
 
 /** Every attempt with its times, what it used, and how it ended. */
