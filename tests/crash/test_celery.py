@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support.celery_service import CeleryService, celery_service
+from tests.support.redis_server import RedisServer
 from tests.support.waiting import wait_until
 
 from treadle_metadata.connection import Database
@@ -60,8 +61,8 @@ def test_a_killed_worker_costs_its_attempts_and_another_goes_on(running: CeleryS
 
 def test_a_broker_that_dies_and_forgets_everything_loses_no_task(running: CeleryService) -> None:
     """Case C18."""
-    running.redis.kill()
-    running.redis.start()
+    running.broker.kill()
+    running.broker.start()
     # Celery connects again after pauses of up to 30 s.
     running.wait_for_end(120)
     running.assert_ended_right(TASKS, kills=0)
@@ -74,11 +75,13 @@ def test_a_message_that_comes_again_while_its_attempt_runs_changes_nothing(insta
     installation.start_worker("-c", "4")
     installation.trigger()
     wait_until(lambda: len(installation.executions()) == 2, 40)
-    held: Any = installation.redis.client.zrange("unacked_index", 0, -1)
+    assert isinstance(installation.broker, RedisServer)
+    redis = installation.broker.client
+    held: Any = redis.zrange("unacked_index", 0, -1)
     assert len(held) == 2
-    installation.redis.client.zadd("unacked_index", dict.fromkeys(held, 0))
+    redis.zadd("unacked_index", dict.fromkeys(held, 0))
     # Given out again means: entered anew with the time of now.
-    wait_until(lambda: all(installation.redis.client.zscore("unacked_index", one) is None for one in held), 40)
+    wait_until(lambda: all(redis.zscore("unacked_index", one) is None for one in held), 40)
     installation.wait_for_end()
     installation.assert_ended_right(2, kills=0)
     assert (charged(installation), installation.executions()) == (0, {0: 1, 1: 1})

@@ -1,4 +1,4 @@
-"""An installation with worker machines: scheduler, web server, Redis, and Celery workers without a database."""
+"""An installation with worker machines: scheduler, web server, broker, and Celery workers without a database."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.rabbitmq_server import RabbitServer
 from tests.support.redis_server import RedisServer, free_port
 from tests.support.service import Service
 from tests.support.waiting import wait_until
@@ -21,12 +22,12 @@ from treadle_metadata.connection import Database
 class CeleryService(Service):
     """A service whose attempts run below Celery workers."""
 
-    def __init__(self, home: Path, database: Database, redis: RedisServer, **environment: str) -> None:
-        self.redis = redis
+    def __init__(self, home: Path, database: Database, broker: RedisServer | RabbitServer, **environment: str) -> None:
+        self.broker = broker
         self.url = f"http://127.0.0.1:{free_port()}"
         own = {
             "TREADLE_EXECUTOR": "celery",
-            "TREADLE_BROKER_URL": redis.url,
+            "TREADLE_BROKER_URL": broker.url,
             "TREADLE_PORT": self.url.rpartition(":")[2],
             "TREADLE_EXECUTION_URL": self.url,
         }
@@ -85,16 +86,18 @@ class CeleryService(Service):
 
 
 @contextmanager
-def celery_service(home: Path, database: Database, **environment: str) -> Iterator[CeleryService]:
-    """Yield an installation whose Redis and web server run; scheduler and workers are the test's to start."""
-    redis = RedisServer(home)
-    redis.start()
+def celery_service(
+    home: Path, database: Database, broker: RedisServer | RabbitServer | None = None, **environment: str
+) -> Iterator[CeleryService]:
+    """Yield an installation whose broker (or else a Redis) and web server run; the rest is the test's to start."""
+    broker = broker or RedisServer(home)
+    broker.start()
     try:
-        one = CeleryService(home, database, redis, **environment)
+        one = CeleryService(home, database, broker, **environment)
         try:
             one.start_web()
             yield one
         finally:
             one.stop_all()
     finally:
-        redis.close()
+        broker.close()

@@ -19,6 +19,7 @@ from treadle_executors.errors import BrokerError
 from treadle_metadata.settings import Settings
 from treadle_worker.protocol import Workload
 
+_NOT_FOUND: Final = "404"
 _SECONDS_TO_ANSWER: Final = 1.0
 """How long workers are waited for that are asked for their queues."""
 
@@ -86,5 +87,8 @@ def _length(connection: Any, queue: str) -> int:
         # A channel of its own: a broker closes the one on which it was asked for an unknown queue.
         with connection.channel() as channel:
             return int(channel.queue_declare(queue=queue, passive=True).message_count)
-    except ChannelError:
+    except ChannelError as error:
+        # RabbitMQ refuses a password with one of these too.
+        if str(error.reply_code) != _NOT_FOUND:
+            raise
         return 0
