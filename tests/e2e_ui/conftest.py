@@ -26,6 +26,7 @@ with DAG("greetings", description="Greets people", tags=["demo"], params={
     "tone": Param("warm", enum=["warm", "cold"]),
     "shout": Param(False, type="boolean"),
     "people": Param(["ann"], type="array", items={"type": "string"}),
+    "places": Param(["north"], type="array", items={"type": "string", "enum": ["north", "south"]}),
     "extra": Param({}, type="object"),
 }):
     @task

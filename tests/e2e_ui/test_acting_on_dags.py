@@ -22,6 +22,7 @@ def test_a_run_with_params_is_triggered_and_goes_green_without_a_click(opened: O
     dialog.get_by_label("tone").select_option("cold")
     dialog.get_by_label("shout").check()
     dialog.get_by_label("people").fill("ann\nben")
+    dialog.get_by_role("group", name="places").get_by_label("south").check()
     dialog.get_by_role("button", name="Trigger a run").click()
 
     expect(dialog).to_contain_text("99 is greater than the maximum of 10")
@@ -34,7 +35,8 @@ def test_a_run_with_params_is_triggered_and_goes_green_without_a_click(opened: O
     expect(page.get_by_role("img", name="success").first).to_be_visible()
     made = "SELECT state, conf FROM dag_run WHERE dag_id = 'greetings' AND triggering_user = 'ann'"
     run = installed.select(made)[0]
-    assert run["conf"] == {"name": "Ada", "times": 3, "tone": "cold", "shout": True, "people": ["ann", "ben"]}
+    greeted = {"name": "Ada", "times": 3, "tone": "cold", "shout": True, "people": ["ann", "ben"]}
+    assert run["conf"] == {**greeted, "places": ["north", "south"]}
     assert run["state"] == "success"
 
 

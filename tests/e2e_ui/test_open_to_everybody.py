@@ -29,11 +29,15 @@ PAGES = {
 
 
 @pytest.mark.parametrize("part", PAGES)
-def test_axe_finds_nothing_on_any_page(opened: Callable[..., Page], installed: Installed, part: str) -> None:
+def test_axe_and_the_console_find_nothing_on_any_page(
+    opened: Callable[..., Page], installed: Installed, part: str
+) -> None:
     installed.wait_for_runs(1, 20)
     run = installed.select("SELECT run_id FROM dag_run WHERE dag_id = 'night_2' ORDER BY id LIMIT 1")[0]["run_id"]
     page = opened("/dags")
     found: list[str] = []
+    # Nor does any page write an error into the browser's console, such as that of a request that was refused.
+    page.on("console", lambda said: found.append(f"{page.url}: {said.text}") if said.type == "error" else None)
     for address in PAGES[part]:
         page.goto(address.format(run=quote(str(run), safe="")))
         page.get_by_role("heading", level=1).wait_for()
