@@ -86,7 +86,7 @@ UNDER_WAY: Final[LiteralString] = (
 def _try_of(row: Mapping[str, Any]) -> int:
     """Return the number of the try that an instance is in, or was in last (``UNDER_WAY``, for rows)."""
     goes_on = row["state"] == TaskState.UP_FOR_RESCHEDULE or (row["state"] == TaskState.SCHEDULED and row["resumes"])
-    return int(row["try_number"]) + goes_on
+    return int(row["try_number"]) + int(goes_on)
 
 
 def with_triggers(connection: Connection, found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
