@@ -7,7 +7,7 @@ import { HoverCard } from "./hover_card";
 import { marksOf } from "./marks";
 import { BLOCK, CELL, END, HEAD } from "./measures";
 import { RowNames } from "./row_names";
-import { blocksOf, type GridColumn, type GridRow } from "./rows";
+import { blocksOf, blocksOfColumn, type GridColumn, type GridRow } from "./rows";
 import { RunHead } from "./run_head";
 import { useChosenInSight } from "./use_chosen";
 import { useCursor } from "./use_cursor";
@@ -50,8 +50,7 @@ export function GridTable({ dagId, rows, columns, folded, chosen, onFold, onChoo
     useEffect(() => {
         if (last >= columns.length - 10) onEnd();
     }, [last, columns.length, onEnd]);
-    const firstBlock = Math.floor((seenRows[0]?.index ?? 0) / BLOCK);
-    const lastBlock = Math.floor((seenRows.at(-1)?.index ?? 0) / BLOCK);
+    const [firstRow, lastRow] = [seenRows[0]?.index ?? 0, seenRows.at(-1)?.index ?? 0];
     const longest = useMemo(() => Math.max(...columns.map((column) => column.run.duration ?? 0), 0.001), [columns]);
     useGridClicks(frame, onChoose, onFold);
     return (
@@ -87,8 +86,7 @@ export function GridTable({ dagId, rows, columns, folded, chosen, onFold, onChoo
                                 dagId={dagId}
                                 column={column}
                                 blocks={blocks}
-                                firstBlock={firstBlock}
-                                lastBlock={lastBlock}
+                                {...blocksOfColumn(item.index, firstRow, lastRow)}
                                 right={item.start}
                                 isChosen={column.run.run_id === chosen}
                                 cursor={place.column === item.index && place.row >= 0 ? place.row : null}
@@ -98,8 +96,8 @@ export function GridTable({ dagId, rows, columns, folded, chosen, onFold, onChoo
                 </div>
                 <RowNames
                     rows={rows}
-                    first={firstBlock * BLOCK}
-                    end={(lastBlock + 1) * BLOCK}
+                    first={Math.floor(firstRow / BLOCK) * BLOCK}
+                    end={(Math.floor(lastRow / BLOCK) + 1) * BLOCK}
                     folded={folded}
                     onFold={onFold}
                 />

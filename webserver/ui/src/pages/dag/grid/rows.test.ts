@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import {
     blocksOf,
+    blocksOfColumn,
     columnsOf,
     type GridPage,
     type GridRow,
@@ -50,6 +51,27 @@ const page = (rows: GridRow[], runs: GridRun[]): GridPage => ({
     rows,
     runs,
     next_cursor: null,
+});
+
+describe("the blocks of a column", () => {
+    it("hold every row that is seen", () => {
+        for (let column = 0; column < 20; column++) {
+            for (let first = 0; first < 30; first++) {
+                const { firstBlock, lastBlock } = blocksOfColumn(column, first, first + 40);
+                expect(firstBlock * 8).toBeLessThanOrEqual(first);
+                expect((lastBlock + 1) * 8).toBeGreaterThan(first + 40);
+            }
+        }
+    });
+
+    it("are added to an eighth of the columns with each row", () => {
+        for (let last = 40; last < 60; last++) {
+            const more = Array.from({ length: 64 }, (_, column) => column).filter(
+                (column) => blocksOfColumn(column, 0, last + 1).lastBlock > blocksOfColumn(column, 0, last).lastBlock,
+            );
+            expect(more).toHaveLength(8);
+        }
+    });
 });
 
 describe("the grid's rows", () => {

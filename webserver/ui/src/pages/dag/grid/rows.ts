@@ -1,4 +1,5 @@
 import type { Got } from "../../../api/client";
+import { BLOCK } from "./measures";
 
 export type GridPage = Got<"/ui/dags/{dag_id}/grid">;
 export type GridRow = GridPage["rows"][number];
@@ -62,6 +63,18 @@ export function rowsNamed(rows: readonly GridRow[], text: string): GridRow[] {
 /** Return rows in blocks of `size`, each of which is drawn or left out as a whole. */
 export function blocksOf(rows: readonly GridRow[], size: number): (readonly GridRow[])[] {
     return Array.from({ length: Math.ceil(rows.length / size) }, (_, at) => rows.slice(at * size, (at + 1) * size));
+}
+
+/**
+ * The blocks that a column draws while rows `first` to `last` are seen. Each column reaches a little further than the one
+ * beside it, so that as one scrolls down a few columns get a block with each row, and not all at every eighth.
+ */
+export function blocksOfColumn(column: number, first: number, last: number): { firstBlock: number; lastBlock: number } {
+    const further = column % BLOCK;
+    return {
+        firstBlock: Math.floor(Math.max(0, first - further) / BLOCK),
+        lastBlock: Math.floor((last + further) / BLOCK),
+    };
 }
 
 /**
