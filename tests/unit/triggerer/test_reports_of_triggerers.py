@@ -51,7 +51,7 @@ class Choosy:
     def record(self, body: dict[str, Any]) -> None:
         self.calls += 1
         if any(event["id"] == 7 and event["kind"] in self.bad for event in body["events"]):
-            raise self.error("events answered 500: \ud800")
+            raise self.error("events answered 500: \0")
         self.counted += [(event["id"], event["kind"]) for event in body["events"]]
 
 
