@@ -18,7 +18,10 @@ MARKUP = re.compile(
     re.IGNORECASE,
 )
 ATTRIBUTE = re.compile(r"\s(href|src|action)=[\"{]")
-OWN_ADDRESS = re.compile(r'(href|src|action)=("|\{(BASE \+|downloadOf\(|providerAddress\())')
+OWN_ADDRESS = re.compile(r'(href|src|action)=("|\{(BASE \+|downloadOf\(|providerAddress\(|link\.url\}))')
+"""What we make, and ``link.url``: links of operators, of which the server gives out those of http and https alone."""
+MARKDOWN = "webserver/ui/src/components/markdown_rendered.tsx"
+"""Its library passes on no address but those of harmless kinds, which a Vitest test next to it sees."""
 
 
 def _imports(text: str) -> Iterator[str]:
@@ -53,7 +56,8 @@ def test_the_pages_make_no_markup_and_no_addresses_of_texts() -> None:
     wrong = []
     for path in sources:
         for number, line in enumerate(path.read_text().splitlines(), 1):
-            is_address = ATTRIBUTE.search(line) and not OWN_ADDRESS.search(line)
+            is_ours = OWN_ADDRESS.search(line) or path == code.ROOT / MARKDOWN
+            is_address = ATTRIBUTE.search(line) and not is_ours
             if (is_address or MARKUP.search(line)) and ".test." not in path.name:
                 wrong.append(f"{code.place(path, number)}: {line.strip()}")
     assert wrong == []
