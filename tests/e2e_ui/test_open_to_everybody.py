@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page
 from tests.support.browsing import barriers
 from tests.support.installed import Installed
+from tests.support.waiting import wait_until
 
 _RUN = "/dags/night_2/runs/{run}"
 PAGES = {
@@ -32,8 +33,9 @@ PAGES = {
 def test_axe_and_the_console_find_nothing_on_any_page(
     opened: Callable[..., Page], installed: Installed, part: str
 ) -> None:
-    installed.wait_for_runs(1, 20)
-    run = installed.select("SELECT run_id FROM dag_run WHERE dag_id = 'night_2' ORDER BY id LIMIT 1")[0]["run_id"]
+    ended = "SELECT run_id FROM dag_run WHERE dag_id = 'night_2' AND ended_at IS NOT NULL ORDER BY id LIMIT 1"
+    wait_until(lambda: bool(installed.select(ended)), 20)
+    run = installed.select(ended)[0]["run_id"]
     page = opened("/dags")
     found: list[str] = []
     # Nor does any page write an error into the browser's console, such as that of a request that was refused.

@@ -83,7 +83,10 @@ def test_a_log_is_followed_until_its_attempt_has_ended(
         with log.open("a") as file:
             file.write(_line("the last line"))
         with database.begin() as connection:
-            execute(connection, "UPDATE task_attempt SET ended_at = %(now)s, outcome = 'success'", {"now": clock.now()})
+            now = {"now": clock.now()}
+            execute(connection, "UPDATE task_attempt SET ended_at = %(now)s, outcome = 'success'", now)
+            ended = "UPDATE task_instance SET state = 'success', ended_at = %(now)s WHERE state = 'running'"
+            execute(connection, ended, now)
 
     with served(app) as url:
         headers = {"Authorization": f"Bearer {admin.token}"}
