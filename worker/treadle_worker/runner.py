@@ -45,6 +45,7 @@ class Runner:
     """A task child and its descriptors."""
 
     __slots__ = (
+        "_is_told",
         "_kill_timer",
         "_link",
         "_loop",
@@ -74,6 +75,7 @@ class Runner:
         self.idle_since = 0.0
         self._wanted_signal: signal.Signals | None = None
         self._kill_timer: Timer | None = None
+        self._is_told = False
 
     def open(self) -> list[int]:
         """Make the socket and the pipes; return the child's ends, for the fork order."""
@@ -135,7 +137,10 @@ class Runner:
         if self.attempt is not None and self.attempt.cause is Cause.NOTHING:
             self.attempt.cause, self.attempt.reason = cause, reason
         if grace > 0:
-            self._signal(signal.SIGTERM)
+            if not self._is_told:
+                # Once: a second SIGTERM would end a child that handled the first and just reports its end.
+                self._is_told = True
+                self._signal(signal.SIGTERM)
             self.kill_later(grace)
         else:
             self._signal(signal.SIGKILL)
