@@ -155,9 +155,7 @@ def _by_offset(
         | {"page_limit": request.limit, "page_offset": request.offset, "count_limit": COUNT_LIMIT + 1},
     )
     more = len(found) > request.limit
-    shown_rows = [
-        {name: value for name, value in row.items() if name != "page_total"} for row in found[: request.limit]
-    ]
+    shown_rows = [dict(row) for row in found[: request.limit]]
     cursor = _cursor(shown_rows[-1], order, backwards=False) if more and shown_rows else None
     seen = request.offset + len(shown_rows)
     counted = seen
@@ -222,6 +220,7 @@ def _keys(order: _Order) -> LiteralString:
 
 def _without_keys(page: list[dict[str, Any]], order: _Order) -> list[dict[str, Any]]:
     for row in page:
+        row.pop("page_total", None)
         for index in range(len(order.keys)):
             row.pop(f"key_{index}")
     return page
