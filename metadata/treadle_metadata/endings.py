@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, Final
+from uuid import UUID
 
 from sqlalchemy import Connection
 
@@ -123,3 +124,15 @@ def tell_workers(connection: Connection, moved: Iterable[Sequence[Any]], why: st
     under_way = [str(attempt_id) for _, _, attempt_id, before in moved if before in ACTIVE]
     if under_way:
         execute(connection, _TERMINATE, {"channel": TERMINATE, "attempt_ids": under_way, "why": why[:_LONGEST_WHY]})
+
+
+def read_order(payload: str) -> tuple[UUID, str]:
+    """Return the attempt that a notice orders to be ended, and why; empty where the notice does not say.
+
+    Of ``tell_workers`` and of ``work.order_end``.
+
+    Raises:
+        ValueError: it names no attempt.
+    """
+    name, _, why = payload.partition(" ")
+    return UUID(name), why

@@ -73,5 +73,8 @@ def waits(connection: Connection, attempt_ids: Sequence[UUID]) -> set[UUID]:
 
 
 def order_end(connection: Connection, attempt_id: UUID, why: str) -> None:
-    """Tell whichever worker runs the attempt to end it, and ``why``; its next heartbeat would end it in any case."""
+    """Tell whichever worker runs the attempt to end it, and ``why``; its next heartbeat would end it in any case.
+
+    ``endings.read_order`` reads it.
+    """
     notify(connection, WORK, f"{attempt_id} {why}")

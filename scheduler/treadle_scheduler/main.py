@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from types import FrameType
 from typing import Final
-from uuid import UUID
 
 import psycopg
 from sqlalchemy.exc import DBAPIError
@@ -25,6 +24,7 @@ from treadle_executors.timetables import Evaluator
 from treadle_metadata import processes
 from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import RUNS, TASKS, TERMINATE, Database
+from treadle_metadata.endings import read_order
 from treadle_metadata.settings import Settings, executor_names
 from treadle_metadata.transitions import recording
 from treadle_scheduler.context import Context
@@ -141,7 +141,6 @@ class Listener(threading.Thread):
 
     def _terminate(self, payload: str) -> None:
         with suppress(ValueError):
-            name, _, why = payload.partition(" ")
-            attempt_id = UUID(name)
+            attempt_id, why = read_order(payload)
             for executor in self._executors.values():
                 executor.terminate(attempt_id, why or "it was cleared, marked or timed out")

@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final
-from uuid import UUID
 
 import psycopg
 from sqlalchemy.exc import DBAPIError
@@ -25,6 +24,7 @@ from treadle_executors.executor import ExecutorEvent
 from treadle_executors.local import LocalExecutor
 from treadle_metadata.claims import claim_work
 from treadle_metadata.connection import Database
+from treadle_metadata.endings import read_order
 from treadle_metadata.settings import Settings
 from treadle_metadata.work import WORK
 from treadle_worker.outcomes import Place, error_of, handed_back, report_of_error
@@ -132,8 +132,8 @@ class Worker:
                     self._look.set()
                     continue
                 with suppress(ValueError):
-                    name, _, why = notice.payload.partition(" ")
-                    self._engine.terminate(UUID(name), why or _ENDED)
+                    attempt_id, why = read_order(notice.payload)
+                    self._engine.terminate(attempt_id, why or _ENDED)
 
     def _over(self, attempt_ids: Iterable[str]) -> None:
         with self._lock:
