@@ -18,6 +18,7 @@ from treadle_executors.kubernetes.errors import ApiError, KubernetesError, PodRe
 from treadle_executors.kubernetes.gate import Gate
 from treadle_executors.kubernetes.merging import Json
 from treadle_executors.kubernetes.pods import PodMaker
+from treadle_metadata.identifiers import AttemptRef
 from treadle_worker.protocol import Workload
 
 log = logging.getLogger(__name__)
@@ -47,7 +48,7 @@ class Creators:
         gate: Gate,
         outcome: Outcome,
         *,
-        token_of: Callable[[Held], str],
+        token_of: Callable[[AttemptRef], str],
         width: int,
         most_creates: int,
     ) -> None:
@@ -119,7 +120,7 @@ class Creators:
                 raise
             pod = self._cluster.get_pod(held.name)
         held.uid = pod["metadata"]["uid"]
-        secret: Json = self._maker.secret(workload, self._token_of(held), pod)
+        secret: Json = self._maker.secret(workload, self._token_of(held.ref), pod)
         try:
             self._cluster.create_secret(secret)
         except ApiError as error:

@@ -77,7 +77,7 @@ class KubernetesExecutor(Executor):
             most_creates=options.most_creates,
         )
         self._watcher = Watcher(self._cluster, names.watched_selector(options.installation), self)
-        last_lines = LastLines(self._cluster, settings.execution_url, self._token_of_attempt)
+        last_lines = LastLines(self._cluster, settings.execution_url, self._token_of)
         self._settling = Settling(self._cluster, self._book, options, self._tell, last_lines)
         self._keeper = threading.Thread(target=self._keep, name="kubernetes-keep", daemon=True)
 
@@ -197,10 +197,7 @@ class KubernetesExecutor(Executor):
             self._events.append(event)
         self._on_event()
 
-    def _token_of(self, held: Held) -> str:
-        return self._token_of_attempt(held.ref)
-
-    def _token_of_attempt(self, ref: AttemptRef) -> str:
+    def _token_of(self, ref: AttemptRef) -> str:
         return self._tokens.issue(AttemptClaim(ref, Scope.QUEUED), now=self._clock.now())
 
     def _keep(self) -> None:
