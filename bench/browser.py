@@ -41,14 +41,23 @@ _STAMPS: Final = """(() => {
 })()"""
 
 
+class MissingBrowserError(RuntimeError):
+    """There is no Chromium on this machine."""
+
+    def __init__(self) -> None:
+        super().__init__("no program 'chromium' on PATH; whatever opens the pages needs it: apt-get install chromium")
+
+
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Start a browser; end it with the block. Garbage is collected only when it is asked to be, besides when needed."""
+    """Start a browser without a window; end it with the block. Tests of the pages use it, too.
+
+    Raises:
+        MissingBrowserError: there is none.
+    """
     program = shutil.which("chromium")
     if program is None:
-        raise RuntimeError(
-            "no program 'chromium' on PATH; the benchmark of the pages needs it: apt-get install chromium"
-        )
+        raise MissingBrowserError
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         try:

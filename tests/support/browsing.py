@@ -6,7 +6,6 @@ For tests of pages and for ``make screenshots``. A browser that is missing fails
 from __future__ import annotations
 
 import fcntl
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,19 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import hatch_build
+from bench import browser
 from bench.installation import PASSWORD
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _AXE: Final = ROOT / "webserver/ui/node_modules/axe-core/axe.min.js"
 _WITHIN_MILLISECONDS: Final = 15_000
-
-
-class MissingBrowserError(RuntimeError):
-    """There is no Chromium on this machine."""
-
-    def __init__(self) -> None:
-        super().__init__("no program 'chromium' on PATH; tests of the pages need it: apt-get install chromium")
 
 
 class MissingAxeError(RuntimeError):
@@ -48,18 +41,11 @@ def chromium() -> Iterator[Browser]:
     """Start a browser without a window; end it with the block.
 
     Raises:
-        MissingBrowserError: there is none.
+        MissingBrowserError: there is none (``bench.browser``).
     """
-    program = shutil.which("chromium")
-    if program is None:
-        raise MissingBrowserError
     expect.set_options(timeout=_WITHIN_MILLISECONDS)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        try:
-            yield browser
-        finally:
-            browser.close()
+    with browser.chromium() as one:
+        yield one
 
 
 def log_in(page: Page, username: str, password: str = PASSWORD) -> None:
