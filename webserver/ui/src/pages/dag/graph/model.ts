@@ -101,7 +101,11 @@ function reached(edges: readonly SeenEdge[], id: string, from: End, to: End): Se
 
 /** Return the groups around a node, the innermost first. */
 export function groupsAround(nodes: readonly GraphNode[], id: string): string[] {
-    const parents = new Map(nodes.map((node) => [node.id, node.parent]));
+    return above(id, new Map(nodes.map((node) => [node.id, node.parent])));
+}
+
+/** Return the groups around a node, the innermost first; `parents` are the nearest ones of all nodes. */
+export function above(id: string, parents: ReadonlyMap<string, string | null>): string[] {
     const found: string[] = [];
     for (let one = parents.get(id); one !== undefined && one !== null; one = parents.get(one)) found.push(one);
     return found;

@@ -1,6 +1,6 @@
 import { type Box, sizeOf } from "./elk_graph";
 import { inLayers, type Spot, type Vertex } from "./layers";
-import type { SeenGraph, SeenNode } from "./model";
+import { above, type SeenGraph, type SeenNode } from "./model";
 
 /** Room within the frame of a group; its name stands above. */
 const FRAME = { top: 38, side: 14 } as const;
@@ -44,25 +44,23 @@ export function liftedEdges(nodes: readonly SeenNode[], edges: SeenGraph["edges"
     const parents = new Map(nodes.map((one) => [one.node.id, one.parent]));
     const found = new Map<string | null, Map<string, Link>>();
     for (const { source, target } of edges) {
-        const above = pathTo(source, parents);
+        const own = pathTo(source, parents);
         const other = pathTo(target, parents);
         let level = 0;
-        while (level < above.length - 1 && level < other.length - 1 && above[level] === other[level]) level++;
-        const [from, to] = [above[level], other[level]];
+        while (level < own.length - 1 && level < other.length - 1 && own[level] === other[level]) level++;
+        const [from, to] = [own[level], other[level]];
         if (from === undefined || to === undefined || from === to) continue;
-        const owner = level === 0 ? null : (above[level - 1] ?? null);
-        const own = found.get(owner) ?? new Map<string, Link>();
-        own.set(`${from}\n${to}`, [from, to]);
-        found.set(owner, own);
+        const owner = level === 0 ? null : (own[level - 1] ?? null);
+        const links = found.get(owner) ?? new Map<string, Link>();
+        links.set(`${from}\n${to}`, [from, to]);
+        found.set(owner, links);
     }
     return new Map([...found].map(([owner, own]) => [owner, [...own.values()]]));
 }
 
 /** Return the groups around a node and itself, the outermost first. */
 function pathTo(id: string, parents: ReadonlyMap<string, string | null>): string[] {
-    const found = [id];
-    for (let one = parents.get(id); one !== undefined && one !== null; one = parents.get(one)) found.push(one);
-    return found.reverse();
+    return [id, ...above(id, parents)].reverse();
 }
 
 interface Size {
