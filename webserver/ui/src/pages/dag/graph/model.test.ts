@@ -3,19 +3,8 @@ import Elk from "elkjs/lib/elk.bundled.js";
 import { describe, expect, it } from "vitest";
 import { boxesOf, edgeId, elkGraphOf, roundedPath, routesOf } from "./elk_graph";
 import { type GraphEdge, type GraphNode, type GraphShape, groupsAround, kinOf, seenOf } from "./model";
+import { node } from "./nodes_for_tests";
 
-const node = (id: string, parent: string | null = null, kind: GraphNode["kind"] = "task"): GraphNode => ({
-    id,
-    label: id,
-    kind,
-    parent,
-    is_mapped: false,
-    operator: null,
-    trigger_rule: null,
-    is_setup: false,
-    is_teardown: false,
-    doc_md: null,
-});
 const edge = (source: string, target: string, label: string | null = null): GraphEdge => ({
     source,
     target,

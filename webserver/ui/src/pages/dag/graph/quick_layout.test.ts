@@ -2,21 +2,11 @@
 import { describe, expect, it } from "vitest";
 import type { Box } from "./elk_graph";
 import type { GraphNode, SeenGraph } from "./model";
+import { node } from "./nodes_for_tests";
 import { liftedEdges, quickLayout } from "./quick_layout";
 
 const seen = (id: string, parent: string | null = null, kind: GraphNode["kind"] = "task") => ({
-    node: {
-        id,
-        label: id,
-        kind,
-        parent,
-        is_mapped: false,
-        operator: null,
-        trigger_rule: null,
-        is_setup: false,
-        is_teardown: false,
-        doc_md: null,
-    },
+    node: node(id, parent, kind),
     parent,
     isClosed: false,
     tasks: 0,
