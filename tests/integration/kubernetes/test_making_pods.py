@@ -87,7 +87,7 @@ def test_the_token_is_in_a_secret_that_the_pod_owns_and_goes_with_it(world: PodW
     name = world.running_pod()
     (pod,) = world.api.pods()
     (secret,) = world.api.secrets()
-    token = executor._token_of(next(iter(executor._book._held.values())))
+    token = executor._token_of(next(iter(executor._book._held.values())).ref)
     assert token.split(".")[0] not in json.dumps(pod)
     assert secret["metadata"]["ownerReferences"][0]["uid"] == pod["metadata"]["uid"]
     assert secret["metadata"]["name"] == name
