@@ -43,6 +43,13 @@ class Resume:
         event = plain.get("event")
         return cls(plain["method"], {**kwargs, "event": None if event is None else xcom.loads(event)}, started)
 
+    @property
+    def words(self) -> str | None:
+        """What the task's log says of it; None of a failure, which says itself what it is."""
+        if self.method == END:
+            return f"The trigger has ended the task: {self.kwargs['outcome']}"
+        return None if self.method == FAIL else f"The event has come: the task goes on in {self.method}"
+
     def time_left(self, limit: timedelta | None) -> timedelta | None:
         """Return what is left of an execution timeout, which spans deferrals (case D1)."""
         if limit is None or self.first_started_at is None:

@@ -135,6 +135,8 @@ class Attempt:
             if resume is None:
                 value = task.execute(self._context)
             else:
+                if resume.words is not None:
+                    log.info("%s", resume.words)
                 value = task.resume_execution(resume.method, dict(resume.kwargs), self._context)
         if task.post_execute_hook is not None:
             task.post_execute_hook(self._context, value)

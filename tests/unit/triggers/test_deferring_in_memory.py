@@ -12,6 +12,7 @@ import pytest
 from treadle import DAG, BaseOperator
 from treadle.errors import DagError
 from treadle.runtime.dag_test_result import TaskResult
+from treadle.runtime.deferring import Resume
 from treadle.serialization import document_of
 from treadle.triggers import (
     BaseTrigger,
@@ -74,6 +75,22 @@ def test_a_deferred_task_goes_on_with_its_event_and_arguments() -> None:
     assert ended.state == "success"
     assert ended.xcoms["return_value"][:2] == [{"when": datetime(2025, 1, 1, tzinfo=UTC)}, 7]
     assert ended.xcoms["before"] == "pushed before"
+
+
+def test_the_log_says_where_a_deferred_task_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "treadle.task"):
+        assert ended_test(Say(1)).state == "success"
+    assert caplog.messages[-1] == "The event has come: the task goes on in go_on"
+
+
+@pytest.mark.parametrize(("kind", "told"), [("end", "The trigger has ended the task: skipped"), ("exception", None)])
+def test_the_log_says_that_a_trigger_ended_a_task_and_leaves_failures_to_their_error(
+    kind: str, told: str | None
+) -> None:
+    facts = {"kind": kind, "outcome": "skipped", "xcoms": {}}
+    resume = Resume.of({"resume": {"first_started_at": None, "error": facts}})
+    assert resume is not None
+    assert resume.words == told
 
 
 @pytest.mark.parametrize(
