@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
@@ -12,6 +12,7 @@ from treadle_metadata.errors import NotFoundError
 from treadle_metadata.queries.conditions import ANYTIME, Between, Conditions
 from treadle_metadata.queries.paging import NOT_YET, Page, PageRequest, SortKey, fetch_page
 from treadle_metadata.queries.runs import get_run
+from treadle_metadata.queries.tries import WITH_TRY, in_its_try
 from treadle_metadata.statements import rows
 from treadle_metadata.states import FINISHED, TaskState
 
@@ -20,7 +21,7 @@ _SELECT: Final[LiteralString] = (
     "step.number, step.try_number AS asked_try, step.subject, step.body, step.options, step.defaults, step.multiple,"
     " step.params, step.assignees, step.asked_at, step.due_at, step.answered_at, step.answered_by, step.chosen,"
     " step.given, step.timed_out, step.withdrawn_at,"
-    " instance.*, run.run_id, run.logical_date, run.run_after, run.version_id, dag.display_name AS dag_display_name,"
+    f" {WITH_TRY}, run.run_id, run.logical_date, run.run_after, run.version_id, dag.display_name AS dag_display_name,"
     " version.number AS version_number, version.created_at AS version_created_at"
 )
 # Joined by primary keys only.
@@ -86,7 +87,7 @@ def list_steps(connection: Connection, wanted: StepFilter, page: PageRequest) ->
         conditions.equals("run.dag_id", "dag_id", wanted.dag_id)
         conditions.equals("run.run_id", "run_id", wanted.run_id)
     _narrow(conditions, wanted)
-    return fetch_page(
+    found = fetch_page(
         connection,
         select=_SELECT,
         source=_SOURCE,
@@ -97,6 +98,7 @@ def list_steps(connection: Connection, wanted: StepFilter, page: PageRequest) ->
         request=page,
         indexed=None if one_run else _INDEXED,
     )
+    return replace(found, rows=[in_its_try(row) for row in found.rows])
 
 
 def _narrow(conditions: Conditions, wanted: StepFilter) -> None:
@@ -132,7 +134,7 @@ def get_step(connection: Connection, instance: Mapping[str, Any], try_number: in
     if not found:
         name = f"{instance['run_id']}/{instance['task_id']}"
         raise NotFoundError("human step of task instance", name if try_number is None else f"{name}/{try_number}")
-    return dict(found[0])
+    return in_its_try(found[0])
 
 
 def is_open(row: Mapping[str, Any]) -> bool:

@@ -14,12 +14,13 @@ from treadle_metadata.queries.conditions import ANYTIME, Between, Conditions
 from treadle_metadata.queries.groups import tasks_of_group
 from treadle_metadata.queries.paging import NOT_YET, Page, PageRequest, SortKey, fetch_page
 from treadle_metadata.queries.runs import get_run
+from treadle_metadata.queries.tries import CURRENT_TRY, WITH_TRY
 from treadle_metadata.queries.triggers import with_triggers
 from treadle_metadata.statements import rows
 from treadle_metadata.states import TaskState
 
 _SELECT: Final[LiteralString] = (
-    "instance.*, run.run_id, run.logical_date, run.run_after, run.version_id, dag.display_name AS dag_display_name,"
+    f"{WITH_TRY}, run.run_id, run.logical_date, run.run_after, run.version_id, dag.display_name AS dag_display_name,"
     " version.number AS version_number, version.created_at AS version_created_at"
 )
 # Joined by primary keys only; an instance carries its run's month, so that a page costs no more than its rows.
@@ -38,7 +39,7 @@ _SORTS: Final = {
     "task_id": SortKey("instance.task_id", "text"),
     "map_index": SortKey("instance.map_index", "int"),
     "state": SortKey("instance.state", "text"),
-    "try_number": SortKey("instance.try_number", "int"),
+    "try_number": SortKey(CURRENT_TRY, "int"),
     "start_date": SortKey(f"coalesce(instance.started_at, {NOT_YET})", "timestamptz"),
     "end_date": SortKey(f"coalesce(instance.ended_at, {NOT_YET})", "timestamptz"),
     "run_after": SortKey("run.run_after", "timestamptz"),
@@ -146,7 +147,7 @@ def _narrow(conditions: Conditions, wanted: InstanceFilter) -> None:
     conditions.any_of("instance.queue", "queues", wanted.queues)
     conditions.any_of("instance.executor", "executors", wanted.executors)
     conditions.any_of("instance.operator", "operators", wanted.operators)
-    conditions.any_of("instance.try_number", "try_numbers", wanted.try_numbers)
+    conditions.any_of(CURRENT_TRY, "try_numbers", wanted.try_numbers)
     conditions.any_of("run.dag_id", "dag_ids", wanted.dag_ids)
     conditions.any_of("run.run_id", "run_ids", wanted.run_ids)
     conditions.any_of("version.number", "version_numbers", wanted.version_numbers)
@@ -273,8 +274,7 @@ def is_over(instance: Mapping[str, Any], attempt: Mapping[str, Any]) -> bool:
     """
     if attempt["ended_at"] is None:
         return False
-    state = instance["state"]
-    goes_on = state in _SAME_LOG or (state == TaskState.SCHEDULED and instance["resumes"])
+    goes_on = instance["goes_on"] or instance["state"] in _SAME_LOG
     return not (goes_on and attempt["try_number"] == instance["try_number"])
 
 

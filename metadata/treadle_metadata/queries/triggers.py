@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, LiteralString
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from treadle_metadata.deciding.why_triggers import WaitFacts
+from treadle_metadata.queries.tries import in_its_try
 from treadle_metadata.statements import rows, tuples
 from treadle_metadata.states import TaskState
 
@@ -77,24 +78,12 @@ _OF_DEFERRED: Final = """
 """
 
 
-UNDER_WAY: Final[LiteralString] = (
-    "(instance.state = 'up_for_reschedule' OR (instance.state = 'scheduled' AND instance.resumes))::int"
-)
-"""1 of a try that has begun and waits to be handed over again, and so is not counted in ``try_number``; else 0."""
-
-
-def _try_of(row: Mapping[str, Any]) -> int:
-    """Return the number of the try that an instance is in, or was in last (``UNDER_WAY``, for rows)."""
-    goes_on = row["state"] == TaskState.UP_FOR_RESCHEDULE or (row["state"] == TaskState.SCHEDULED and row["resumes"])
-    return int(row["try_number"]) + int(goes_on)
-
-
 def with_triggers(connection: Connection, found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return instances for people to read: the try that each is in as its ``try_number``, and what it waits for.
+    """Return instances (``tries.WITH_TRY``) for people to read: each in its try, with what it waits for.
 
     ``waits_for`` of one that is deferred is its trigger, with the triggerer that runs it.
     """
     ids = [row["id"] for row in found if row["state"] == TaskState.DEFERRED]
     waits = rows(connection, _OF_DEFERRED, {"ids": ids}) if ids else ()
     of = {one["task_instance_id"]: one for one in waits}
-    return [{**row, "try_number": _try_of(row), "waits_for": of.get(row["id"])} for row in found]
+    return [{**in_its_try(row), "waits_for": of.get(row["id"])} for row in found]

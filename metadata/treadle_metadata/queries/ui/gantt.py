@@ -17,7 +17,7 @@ from treadle_metadata.statements import rows
 MOST_ATTEMPTS: Final = 5_000
 
 _ATTEMPTS: Final[LiteralString] = """
-    SELECT instance.task_id, instance.map_index, instance.state, instance.try_number AS tries, instance.scheduled_at,
+    SELECT instance.task_id, instance.map_index, instance.state, instance.scheduled_at,
            instance.ended_at AS instance_ended_at, instance.pool, attempt.try_number, attempt.outcome,
            attempt.queued_at, attempt.started_at, attempt.ended_at, attempt.executor, attempt.hostname,
            attempt.attempt_id IS NOT DISTINCT FROM instance.attempt_id AS is_newest

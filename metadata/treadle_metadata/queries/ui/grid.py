@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Any, Final, LiteralString
 
 from sqlalchemy import Connection
 
-from treadle_metadata.queries.conditions import Conditions
+from treadle_metadata.queries.conditions import Between, Conditions
 from treadle_metadata.queries.paging import Page, PageRequest, SortKey, fetch_page
+from treadle_metadata.queries.tries import CURRENT_TRY
 from treadle_metadata.queries.ui.summaries import add, state_of
 from treadle_metadata.statements import tuples
 from treadle_metadata.states import RunState
@@ -29,10 +30,10 @@ _SORTS: Final = {"run_after": SortKey("run.run_after", "timestamptz"), "id": Sor
 
 # Named by run and month, so that each run is looked up in its own partition; the months are values beside, so that the
 # plan is made for their partitions only.
-_CELLS: Final[LiteralString] = """
+_CELLS: Final[LiteralString] = f"""
     SELECT cell.*
     FROM unnest(%(ids)s::bigint[], %(months)s::date[]) AS run (id, month) CROSS JOIN LATERAL (
-        SELECT task_id, state, count(*) AS number, max(try_number) AS tries, bool_or(map_index >= 0) AS mapped,
+        SELECT task_id, state, count(*) AS number, max({CURRENT_TRY}) AS tries, bool_or(map_index >= 0) AS mapped,
                min(started_at) AS started, max(ended_at) AS ended
         FROM task_instance AS instance
         WHERE instance.dag_run_id = run.id AND instance.month = run.month AND instance.month = ANY(%(distinct_months)s)
@@ -41,10 +42,10 @@ _CELLS: Final[LiteralString] = """
 """
 
 # A grid of many runs shows no times. A run's cells come as one value, which costs a fifth of as many rows.
-_STATES: Final[LiteralString] = """
+_STATES: Final[LiteralString] = f"""
     SELECT run.id, (
         SELECT json_agg(json_build_array(task_id, state, number, tries, mapped)) FROM (
-            SELECT task_id, state, count(*) AS number, max(try_number) AS tries, bool_or(map_index >= 0) AS mapped
+            SELECT task_id, state, count(*) AS number, max({CURRENT_TRY}) AS tries, bool_or(map_index >= 0) AS mapped
             FROM task_instance AS instance
             WHERE instance.dag_run_id = run.id AND instance.month = run.month
               AND instance.month = ANY(%(distinct_months)s)
@@ -89,13 +90,15 @@ def list_runs(
     states: Sequence[str] = (),
     run_types: Sequence[str] = (),
     run_ids: Sequence[str] = (),
+    until: datetime | None = None,
 ) -> Page:
-    """Return a page of a DAG's runs, the newest first."""
+    """Return a page of a DAG's runs, the newest first: of all, or of those with a ``run_after`` before ``until``."""
     conditions = Conditions()
     conditions.equals("run.dag_id", "dag_id", dag_id)
     conditions.states("run.state", RunState, states)
     conditions.any_of("run.run_type", "run_types", run_types)
     conditions.any_of("run.run_id", "run_ids", run_ids)
+    conditions.between("run.run_after", "run_after", Between(lt=until))
     return fetch_page(
         connection,
         select=_SELECT,

@@ -9,12 +9,12 @@ from sqlalchemy import Connection
 
 from treadle_metadata.queries.conditions import Conditions
 from treadle_metadata.queries.paging import Page, PageRequest, SortKey, fetch_page
-from treadle_metadata.queries.triggers import UNDER_WAY
+from treadle_metadata.queries.tries import CURRENT_TRY
 from treadle_metadata.statements import tuples
 from treadle_metadata.states import TaskState
 
 _SELECT: Final[LiteralString] = f"""
-    instance.map_index, instance.state, instance.try_number + {UNDER_WAY} AS try_number,
+    instance.map_index, instance.state, {CURRENT_TRY} AS try_number,
     instance.max_tries, instance.rendered_map_index,
     instance.scheduled_at, instance.queued_at, instance.started_at, instance.ended_at, instance.next_retry_at,
     instance.hostname, instance.note IS NOT NULL AS has_note, instance.waiting_for
