@@ -139,6 +139,23 @@ def test_the_grid_is_read_in_pages_of_runs_and_by_run(admin: Client, sales: str,
     assert [run["run_id"] for run in admin.json(f"{sales}/grid?run_id=one")["runs"]] == ["one"]
 
 
+def test_the_grid_is_looked_at_from_any_moment_of_the_past(
+    admin: Client, sales: str, scheduler: TestScheduler, clock: ManualClock
+) -> None:
+    clock.advance(timedelta(hours=1))
+    scheduler.trigger("sales", run_id="two")
+    moment = clock.now()
+    for query, found in (
+        ({"until": (moment + timedelta(seconds=1)).isoformat()}, ["two", "one"]),
+        ({"until": moment.isoformat()}, ["one"]),
+        # A run of which the live stream tells is not for a grid that ends before it.
+        ({"until": moment.isoformat(), "run_id": "two"}, []),
+        ({"until": "2001-01-01"}, []),
+    ):
+        assert [run["run_id"] for run in admin.json(f"{sales}/grid", params=query)["runs"]] == found, query
+    assert admin.get(f"{sales}/grid?until=yesterday").status_code == 422
+
+
 def test_the_graph_has_edges_labels_and_assets(admin: Client, sales: str) -> None:
     graph = admin.json(f"{sales}/graph")
     kinds = {node["id"]: node["kind"] for node in graph["nodes"]}

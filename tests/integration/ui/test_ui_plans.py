@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection
@@ -26,6 +26,7 @@ def _asked(clock: ManualClock) -> dict[str, tuple[Callable[[Connection], Any], s
     hours = now - timedelta(hours=1)
     found: dict[str, tuple[Callable[[Connection], Any], str]] = {
         "grid": (_grid, "dag_run_id_task_id_map_index_month"),
+        "grid of long ago": (lambda one: _grid(one, now - timedelta(minutes=1500)), "dag_run_newest_of_dag"),
         "runs of all DAGs": (lambda one: run_pages.list_runs(one, run_pages.RunSearch(), WALK), "dag_run_newest"),
         "failed runs": (
             lambda one: run_pages.list_runs(one, run_pages.RunSearch(states=["failed"]), WALK),
@@ -62,8 +63,8 @@ def _asked(clock: ManualClock) -> dict[str, tuple[Callable[[Connection], Any], s
     return found
 
 
-def _grid(connection: Connection) -> object:
-    page = grid.list_runs(connection, "weather", WALK)
+def _grid(connection: Connection, until: datetime | None = None) -> object:
+    page = grid.list_runs(connection, "weather", WALK, until=until)
     return grid.states(connection, [(run["id"], run["month"]) for run in page.rows])
 
 
@@ -85,7 +86,15 @@ def test_no_page_reads_a_whole_table(database: Database, history: None, clock: M
 def test_pages_of_one_dag_read_what_they_show(database: Database, history: None, clock: ManualClock) -> None:
     with database.begin() as connection:
         asked = _asked(clock)
-        for name in ("grid", "a run's neighbours", "Gantt chart", "instances", "last runs of DAGs", "runs of all DAGs"):
+        for name in (
+            "grid",
+            "grid of long ago",
+            "a run's neighbours",
+            "Gantt chart",
+            "instances",
+            "last runs of DAGs",
+            "runs of all DAGs",
+        ):
             with statements_of(connection) as seen:
                 asked[name][0](connection)
             read = sum(_pages_read(connection, sql, parameters) for sql, parameters in seen)

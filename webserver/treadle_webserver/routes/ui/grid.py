@@ -13,7 +13,7 @@ from treadle_metadata.queries.ui import grid as queries
 from treadle_metadata.queries.ui.history import expected_seconds
 from treadle_metadata.queries.ui.structures import Row, Structure, version_id_of
 from treadle_metadata.states import FINISHED_RUNS
-from treadle_webserver.parameters import DagId, RunId, RunStateName, Texts
+from treadle_webserver.parameters import DagId, Moment, RunId, RunStateName, Texts
 from treadle_webserver.retrying import RetriedRoute
 from treadle_webserver.routes.ui.walking import WalkQuery
 from treadle_webserver.service import ServiceOf
@@ -41,6 +41,8 @@ class GridQuery(WalkQuery):
     version_number: int | None = Field(None, ge=1, le=2**31 - 1)
     run_id: Texts = []
     """Only these runs: what the live stream said has changed."""
+    until: Moment = None
+    """Only runs with an earlier ``run_after``: where in the past the newest column stands."""
 
 
 @router.get("/grid")
@@ -50,7 +52,13 @@ def get_ui_grid(dag_id: DagId, query: Annotated[GridQuery, Query()], service: Se
         version_id = version_id_of(connection, dag_id, query.version_number)
         structure = service.structures.get(connection, version_id)
         page = queries.list_runs(
-            connection, dag_id, query.page(), states=query.state, run_types=query.run_type, run_ids=query.run_id
+            connection,
+            dag_id,
+            query.page(),
+            states=query.state,
+            run_types=query.run_type,
+            run_ids=query.run_id,
+            until=query.until,
         )
         cells = queries.states(connection, [(run["id"], run["month"]) for run in page.rows])
     groups_of = structure.groups_of
