@@ -10,6 +10,8 @@ from urllib.parse import quote
 from playwright.sync_api import Page, expect
 from tests.support.installed import Installed
 
+from treadle_metadata.statements import execute
+
 Opened = Callable[..., Page]
 
 GATED = """
@@ -73,3 +75,44 @@ def _zooms(page: Page) -> None:
     page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + 12, steps=3)
     page.mouse.up()
     expect(page).to_have_url(re.compile(r"from=[\d.]+&to=[\d.]+"))
+
+
+def test_the_grid_is_looked_at_from_long_ago_and_back_leads_to_the_newest(opened: Opened, installed: Installed) -> None:
+    with installed.database.begin() as connection:
+        execute(connection, _LONG_AGO, {"dag_id": "night_1"})
+    page = opened("/dags/night_1")
+    grid, until = page.get_by_role("region", name="Runs by tasks"), page.get_by_label("Runs until")
+    head = grid.get_by_role("button", name=re.compile(r"^Run old_"))
+    expect(head.first).to_have_accessible_name(re.compile("old_1:"))
+
+    until.fill("2020-05-04T10:30")
+    expect(head.first).to_have_accessible_name(re.compile("2020-05-04 10:30 UTC"))
+    expect(page).to_have_url(re.compile("until=2020-05-04T10%3A31"))
+    page.reload()
+    expect(head.first).to_have_accessible_name(re.compile("2020-05-04 10:30 UTC"))
+    page.go_back()
+    expect(head.first).to_have_accessible_name(re.compile("old_1:"))
+    expect(until).to_have_value("")
+
+    page.goto("/dags/night_1?run=old_1500")
+    page.get_by_role("link", name="Show the runs until it").click()
+    chosen = grid.get_by_role("button", name=re.compile("Run old_1500:"), pressed=True)
+    expect(chosen).to_be_in_viewport()
+    page.get_by_role("button", name="Newest").click()
+    expect(page).not_to_have_url(re.compile("until="))
+
+    page.goto("/dags/night_1/runs?day=2020-05-04&zone=UTC")
+    page.get_by_role("link", name="Until this day in the grid").click()
+    expect(head.first).to_have_accessible_name(re.compile("2020-05-04 23:50 UTC"))
+
+
+# One each ten minutes until May 2020 has ended.
+_LONG_AGO = """
+    INSERT INTO dag_run (dag_id, run_id, version_id, month, run_type, state, run_after, queued_at, started_at, ended_at,
+                         triggered_by)
+    SELECT dag_id, 'old_' || n, version_id, date_trunc('month', at)::date, 'scheduled', 'success', at, at, at,
+           at + interval '1 minute', 'timetable'
+    FROM dag, generate_series(1, 5000) AS n
+    CROSS JOIN LATERAL (SELECT '2020-06-01 00:00+00'::timestamptz - n * interval '10 minutes' AS at) AS moment
+    WHERE dag_id = %(dag_id)s
+"""

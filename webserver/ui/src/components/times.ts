@@ -51,6 +51,18 @@ export function dateIn(zone: string, moment: string): string {
     return formatOf(zone, { dateStyle: "short" }).format(new Date(moment));
 }
 
+/** Return the moment at which clocks of a zone show these words (2026-11-30T14:05:09), in ISO 8601; null if they are none. */
+export function instantIn(zone: string, words: string): string | null {
+    const shown = Date.parse(`${words}Z`);
+    if (Number.isNaN(shown)) return null;
+    let at = shown;
+    // The clock of the zone tells by how much UTC's misses; where it changes on that day, the second look mends.
+    for (let look = 0; look < 2; look++) {
+        at -= Date.parse(`${momentIn(zone, new Date(at).toISOString()).replace(" ", "T")}Z`) - shown;
+    }
+    return new Date(at).toISOString();
+}
+
 /** Return how far a moment is from now: "in 3 min", "2 h ago". */
 export function fromNow(moment: string, now: number): string {
     const seconds = (Date.parse(moment) - now) / 1000;

@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
@@ -30,14 +30,18 @@ export function ChosenRun({ dagId, otherwise }: { dagId: string; otherwise: stri
     );
 }
 
-function Run({ dagId, runId }: { dagId: string; runId: string }) {
-    const run = useQuery({
+/** What is asked of the run that is chosen. */
+export const runQuery = (dagId: string, runId: string) =>
+    queryOptions({
         queryKey: keys.run(dagId, runId, "line"),
         queryFn: () =>
             answered(
                 api.GET("/ui/dags/{dag_id}/runs/{run_id}", { params: { path: { dag_id: dagId, run_id: runId } } }),
             ),
     });
+
+function Run({ dagId, runId }: { dagId: string; runId: string }) {
+    const run = useQuery(runQuery(dagId, runId));
     const path = runPath(dagId, runId);
     if (run.isError) return <ErrorNote error={run.error} />;
     return (

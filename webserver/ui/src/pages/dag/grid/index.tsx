@@ -7,23 +7,28 @@ import { ChosenRun } from "../chosen_run";
 import { early } from "../early";
 import { foldedOf } from "../folding";
 import { Legend } from "../legend";
-import { RunFilterBar, runFilterOf } from "../run_filter";
+import { RunFilterBar } from "../run_filter";
 import { useDag } from "../shape";
 import toolbar from "../toolbar.module.css";
 import { useAddress, useFolding } from "../use_address";
 import { GridTable } from "./grid_table";
+import { NotShown } from "./not_shown";
+import { gridFilterOf } from "./past";
+import { PastBar } from "./past_bar";
 import { columnsOf, type GridColumn, type GridRow, rowsNamed, rowsOf, visibleRows } from "./rows";
 import { useOlder } from "./use_chosen";
 import { gridOf, useGrid } from "./use_grid";
 
-export const loader = early(({ dagId, address }) => queries.prefetchInfiniteQuery(gridOf(dagId, runFilterOf(address))));
+export const loader = early(({ dagId, address }) =>
+    queries.prefetchInfiniteQuery(gridOf(dagId, gridFilterOf(address))),
+);
 export { shouldRevalidate } from "../early";
 
 /** Runs by tasks: one look tells what ran, what failed, and how long it took. */
 export function Component() {
     const { dag_id: dagId } = useDag();
     const [address, change] = useAddress();
-    const filter = runFilterOf(address);
+    const filter = gridFilterOf(address);
     const grid = useGrid(dagId, filter);
     const { toggled, fold, foldAll } = useFolding();
     const find = address.get("find") ?? "";
@@ -39,13 +44,16 @@ export function Component() {
     const more = useCallback(() => {
         if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
     }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
-    const isFiltered = filter.state.length + filter.run_type.length > 0;
-    const found = useOlder({ columns, chosen: isFiltered ? null : chosen, hasMore: hasNextPage, onMore: more });
+    const isNarrowed = filter.state.length + filter.run_type.length > 0;
+    const isPast = filter.until !== undefined;
+    const hasMore = hasNextPage && !isPast;
+    const found = useOlder({ columns, chosen: isNarrowed ? null : chosen, hasMore, onMore: more });
     if (grid.isError) return <ErrorNote error={grid.error} />;
     return (
         <div className={toolbar.part}>
             <div className={toolbar.bar}>
                 <RunFilterBar />
+                <PastBar />
                 <Field
                     label="Tasks named"
                     type="search"
@@ -63,9 +71,9 @@ export function Component() {
             {pages === undefined ? (
                 <Skeleton height="24rem" />
             ) : (
-                <Runs isFiltered={isFiltered} columns={columns}>
-                    {found === "too old" && (
-                        <p className={toolbar.note}>The chosen run is older than the runs that the grid shows.</p>
+                <Runs isFiltered={isNarrowed || isPast} columns={columns}>
+                    {found === "not shown" && chosen !== null && (
+                        <NotShown dagId={dagId} runId={chosen} until={filter.until} />
                     )}
                     <GridTable
                         dagId={dagId}
@@ -94,7 +102,7 @@ function Runs({ isFiltered, columns, children }: RunsProps) {
     if (columns.length > 0) return children;
     return isFiltered ? (
         <EmptyNote title="No run is like that">
-            <p>Take a filter away to see the others.</p>
+            <p>Take a filter away, or look back from a later time, to see the others.</p>
         </EmptyNote>
     ) : (
         <EmptyNote title="No runs yet">

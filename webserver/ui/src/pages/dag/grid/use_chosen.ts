@@ -2,7 +2,7 @@ import type { Virtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import type { GridColumn } from "./rows";
 
-/** So many runs are fetched to find one that the address names; who looks for an older one has its page. */
+/** So many runs are fetched to find one that the address names; further back one looks from the run itself. */
 const MOST = 1200;
 
 interface Loaded {
@@ -12,15 +12,15 @@ interface Loaded {
     onMore: () => void;
 }
 
-/** Fetch older runs until the one that the address names is among them; tell whether it is looked for, or is too old. */
-export function useOlder({ columns, chosen, hasMore, onMore }: Loaded): "there" | "looked for" | "too old" {
+/** Fetch older runs until the one that the address names is among them; tell whether it is there, or is looked for. */
+export function useOlder({ columns, chosen, hasMore, onMore }: Loaded): "there" | "looked for" | "not shown" {
     const isMissing = chosen !== null && columns.length > 0 && !columns.some((one) => one.run.run_id === chosen);
     const isSought = isMissing && hasMore && columns.length < MOST;
     useEffect(() => {
         if (isSought) onMore();
     }, [isSought, onMore]);
     if (!isMissing) return "there";
-    return isSought ? "looked for" : "too old";
+    return isSought ? "looked for" : "not shown";
 }
 
 /** Bring the run that the address names into sight, once. */

@@ -4,13 +4,13 @@ import { answered, api } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { onRunsChanged } from "../../../api/live";
 import { queries } from "../../../api/queries";
-import type { RunFilter } from "../run_filter";
+import type { GridFilter } from "./past";
 import { type GridPage, withFresh } from "./rows";
 
 const RUNS_OF_PAGE = 60;
 
-/** What is asked for the newest runs, and then for older ones. */
-export function gridOf(dagId: string, filter: RunFilter) {
+/** What is asked for the newest runs of a filter, and then for older ones. */
+export function gridOf(dagId: string, filter: GridFilter) {
     return infiniteQueryOptions({
         queryKey: keyOf(dagId, JSON.stringify(filter)),
         queryFn: ({ pageParam }) => fetchPage(dagId, { ...filter, cursor: pageParam, limit: RUNS_OF_PAGE }),
@@ -20,7 +20,7 @@ export function gridOf(dagId: string, filter: RunFilter) {
 }
 
 /** The runs of a DAG in pages, kept up to date by fetching only those of which the live stream tells. */
-export function useGrid(dagId: string, filter: RunFilter) {
+export function useGrid(dagId: string, filter: GridFilter) {
     const word = JSON.stringify(filter);
     const grid = useInfiniteQuery({ ...gridOf(dagId, filter), placeholderData: (before) => before });
     useEffect(() => followRuns(dagId, word), [dagId, word]);
@@ -29,7 +29,7 @@ export function useGrid(dagId: string, filter: RunFilter) {
 
 const keyOf = (dagId: string, filter: string): QueryKey => [...keys.dag(dagId), "grid", filter];
 
-type GridQuery = Partial<RunFilter> & { cursor?: string; limit?: number; run_id?: string[] };
+type GridQuery = Partial<GridFilter> & { cursor?: string; limit?: number; run_id?: string[] };
 
 function fetchPage(dagId: string, query: GridQuery): Promise<GridPage> {
     return answered(api.GET("/ui/dags/{dag_id}/grid", { params: { path: { dag_id: dagId }, query } }));
@@ -56,7 +56,7 @@ function followRuns(dagId: string, filter: string): () => void {
 async function put(dagId: string, filter: string, runIds: string[]): Promise<void> {
     const queryKey = keyOf(dagId, filter);
     try {
-        const wanted = JSON.parse(filter) as RunFilter;
+        const wanted = JSON.parse(filter) as GridFilter;
         const fresh = await fetchPage(dagId, { ...wanted, run_id: runIds, limit: RUNS_OF_PAGE });
         queries.setQueryData<InfiniteData<GridPage>>(queryKey, (before) =>
             before === undefined ? before : { ...before, pages: withFresh(before.pages, fresh, new Set(runIds)) },

@@ -5,11 +5,12 @@ import { keys } from "../../../api/keys";
 import { Button } from "../../../components/button";
 import { Moment, Took, useZone } from "../../../components/clock";
 import { Field } from "../../../components/field";
-import { runPath } from "../../../components/links";
+import { gridPath, runPath } from "../../../components/links";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import { State } from "../../../components/state";
 import { type Column, Table } from "../../../components/table";
 import { lengthOf } from "../../../components/times";
+import { untilMinuteOf } from "../grid/past";
 import { RunFilterBar, runFilterOf } from "../run_filter";
 import { useDag } from "../shape";
 import toolbar from "../toolbar.module.css";
@@ -23,6 +24,7 @@ type RunRow = Got<"/ui/runs">["runs"][number];
 export function Component() {
     const { dag_id: dagId } = useDag();
     const [address, change] = useAddress();
+    const bounds = useBounds();
     return (
         <div className={toolbar.part}>
             <div className={toolbar.bar}>
@@ -39,16 +41,27 @@ export function Component() {
                     defaultValue={address.get("search") ?? ""}
                     onChange={(event) => change({ search: event.target.value })}
                 />
+                {bounds !== null && (
+                    <Link className={styles.beside} to={gridPath(dagId, bounds.until)}>
+                        Until this day in the grid
+                    </Link>
+                )}
             </div>
             <Rows dagId={dagId} />
         </div>
     );
 }
 
-function useRuns(dagId: string) {
+/** The day that the address names; it is one of the zone that it names, or else that is looked at. */
+function useBounds() {
     const [address] = useAddress();
     const zone = useZone();
-    const bounds = boundsOf(address.get("day") ?? "", address.get("zone") ?? zone);
+    return boundsOf(address.get("day") ?? "", address.get("zone") ?? zone);
+}
+
+function useRuns(dagId: string) {
+    const [address] = useAddress();
+    const bounds = useBounds();
     const search = address.get("search");
     const query = {
         dag_id: dagId,
@@ -108,7 +121,7 @@ const COLUMNS: Column<RunRow>[] = [
             </div>
         ),
     },
-    { head: "After", cell: (run) => <Moment at={run.run_after} /> },
+    { head: "After", cell: (run) => <After run={run} /> },
     {
         head: "Started by",
         cell: (run) => [run.run_type.replaceAll("_", " "), run.triggering_user].filter(Boolean).join(", "),
@@ -117,3 +130,14 @@ const COLUMNS: Column<RunRow>[] = [
     { head: "Took", isNumber: true, cell: (run) => <Took from={run.started_at} to={run.ended_at} /> },
     { head: "Version", isNumber: true, cell: (run) => run.version_number },
 ];
+
+/** When the run was due, which leads to where it stands in the grid. */
+function After({ run }: { run: RunRow }) {
+    const { dag_id: dagId, run_id: runId, run_after: after } = run;
+    if (after === null) return "–";
+    return (
+        <Link to={gridPath(dagId, untilMinuteOf(after), runId)} title="Show it in the grid">
+            <Moment at={after} />
+        </Link>
+    );
+}
