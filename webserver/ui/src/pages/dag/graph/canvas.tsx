@@ -10,7 +10,7 @@ import { NODE_TYPES } from "./nodes";
 import { useSeen } from "./run_states";
 
 /** Below this the names can no longer be read, so a graph that would need it is shown from its beginning. */
-const LEGIBLE = 0.6;
+const LEGIBLE = 0.7;
 /** From how many nodes on a map helps to find one's way. */
 const MAPPED = 40;
 
@@ -39,33 +39,35 @@ function Drawing({ layout }: CanvasProps) {
     useView(frame, layout);
     return (
         <div ref={frame} className={styles.canvas}>
-            <ReactFlow<FlowNode, FlowEdge>
-                nodes={nodes}
-                edges={edges}
-                nodeTypes={NODE_TYPES}
-                edgeTypes={EDGE_TYPES}
-                minZoom={0.02}
-                maxZoom={1.6}
-                nodesDraggable={false}
-                nodesConnectable={false}
-                nodesFocusable={false}
-                edgesFocusable={false}
-                elementsSelectable={false}
-                onlyRenderVisibleElements
-                zIndexMode="manual"
-                aria-label="Graph of tasks"
-            >
-                <Background gap={24} size={1} />
-                <Controls showInteractive={false} />
-                {hasMap && (
-                    <MiniMap<FlowNode>
-                        pannable
-                        zoomable
-                        ariaLabel="The whole graph, small"
-                        nodeColor={(node) => colourOf(states?.[node.id]?.state ?? "none")}
-                    />
-                )}
-            </ReactFlow>
+            <div className={styles.inner}>
+                <ReactFlow<FlowNode, FlowEdge>
+                    nodes={nodes}
+                    edges={edges}
+                    nodeTypes={NODE_TYPES}
+                    edgeTypes={EDGE_TYPES}
+                    minZoom={0.02}
+                    maxZoom={1.6}
+                    nodesDraggable={false}
+                    nodesConnectable={false}
+                    nodesFocusable={false}
+                    edgesFocusable={false}
+                    elementsSelectable={false}
+                    onlyRenderVisibleElements
+                    zIndexMode="manual"
+                    aria-label="Graph of tasks"
+                >
+                    <Background gap={24} size={1} />
+                    <Controls showInteractive={false} />
+                    {hasMap && (
+                        <MiniMap<FlowNode>
+                            pannable
+                            zoomable
+                            ariaLabel="The whole graph, small"
+                            nodeColor={(node) => colourOf(states?.[node.id]?.state ?? "none")}
+                        />
+                    )}
+                </ReactFlow>
+            </div>
         </div>
     );
 }

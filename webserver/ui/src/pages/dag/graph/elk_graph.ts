@@ -27,11 +27,16 @@ const BEST = {
     "elk.layered.nodePlacement.strategy": "NETWORK_SIMPLEX",
     "elk.hierarchyHandling": "INCLUDE_CHILDREN",
     "elk.edgeRouting": "ORTHOGONAL",
-    "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
     "elk.layered.unnecessaryBendpoints": "true",
     // Where edges bend is told on the whole canvas, not within this or that group.
     "elk.json.edgeCoords": "ROOT",
 } as const;
+
+/**
+ * What stands beside what follows the order of the file. For the whole alone: ELK fails on most graphs with edges from
+ * group to group when the groups ask for it too ("Cannot read properties of undefined").
+ */
+const WHOLE = { "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES" } as const;
 
 /** Return a graph as ELK wants it: each open group with its own content, laid out as a whole, and edges routed. */
 export function elkGraphOf({ nodes, edges }: SeenGraph): ElkNode {
@@ -43,7 +48,12 @@ export function elkGraphOf({ nodes, edges }: SeenGraph): ElkNode {
                 const children = one.isClosed ? [] : build(one.node.id);
                 return { id: one.node.id, ...(children.length > 0 ? { layoutOptions, children } : sizeOf(one)) };
             });
-    return { id: "graph", layoutOptions, children: build(null), edges: edges.map(elkEdge) };
+    return {
+        id: "graph",
+        layoutOptions: { ...layoutOptions, ...WHOLE },
+        children: build(null),
+        edges: edges.map(elkEdge),
+    };
 }
 
 /** The name of an edge: there is one at most from one node to another. */

@@ -5,10 +5,10 @@ import { keys } from "../../../api/keys";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import { foldedOf } from "../folding";
 import { Legend } from "../legend";
-import toolbar from "../toolbar.module.css";
 import { useAddress, useFolding } from "../use_address";
 import { versionOf } from "../version_select";
 import { Canvas } from "./canvas";
+import styles from "./graph.module.css";
 import { GraphBar } from "./graph_bar";
 import { layOut } from "./layout";
 import { type GraphShape, kinOf, seenOf } from "./model";
@@ -68,7 +68,7 @@ function Shown({ graph, runId, version, states }: ShownProps) {
     if (graph.nodes.length === 0) return <EmptyNote title="This version has no tasks" />;
     return (
         <SeenContext value={context}>
-            <div className={toolbar.part}>
+            <div className={styles.view}>
                 <GraphBar graph={graph} folded={folded} version={version} />
                 {address.get("view") === "list" ? (
                     <TaskList graph={graph} />

@@ -2,9 +2,9 @@ import { queries } from "../../../api/queries";
 import { ChosenRun } from "../chosen_run";
 import { early } from "../early";
 import { useDag } from "../shape";
-import toolbar from "../toolbar.module.css";
 import { useAddress } from "../use_address";
 import { versionOf } from "../version_select";
+import styles from "./graph.module.css";
 import { GraphView, graphOf } from "./graph_view";
 
 // Of which version the graph of a run is has to be asked first.
@@ -18,7 +18,7 @@ export function Component() {
     const { dag_id: dagId } = useDag();
     const [address] = useAddress();
     return (
-        <div className={toolbar.part}>
+        <div className={styles.page}>
             <ChosenRun dagId={dagId} otherwise="Choose a run in the grid to see its states here." />
             <GraphView dagId={dagId} runId={address.get("run")} />
         </div>

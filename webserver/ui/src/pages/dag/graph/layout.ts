@@ -19,8 +19,17 @@ export interface Layout {
 
 /** Lay out a graph: what ELK works out is worked out beside the page, which stays usable meanwhile. */
 export async function layOut(graph: SeenGraph): Promise<Layout> {
-    if (graph.nodes.length > MANY) return { graph, boxes: quickLayout(graph), routes: new Map() };
+    if (graph.nodes.length > MANY) return quickly(graph);
     elk ??= new ElkApi({ workerUrl });
-    const laidOut = await elk.layout(elkGraphOf(graph));
-    return { graph, boxes: boxesOf(laidOut), routes: routesOf(laidOut) };
+    try {
+        const laidOut = await elk.layout(elkGraphOf(graph));
+        return { graph, boxes: boxesOf(laidOut), routes: routesOf(laidOut) };
+    } catch {
+        // A plainer drawing is worth more than the sentence of a library that could not make a better one.
+        return quickly(graph);
+    }
+}
+
+function quickly(graph: SeenGraph): Layout {
+    return { graph, boxes: quickLayout(graph), routes: new Map() };
 }

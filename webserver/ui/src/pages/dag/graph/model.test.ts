@@ -62,6 +62,20 @@ describe("the layout", () => {
         expect(at("g.h").x + at("g.h").width).toBeLessThanOrEqual(at("g").width);
     });
 
+    it("is found for edges that leave a group before what stands above it in the file", async () => {
+        const outlet = graph(
+            [
+                node("r", null, "group"),
+                node("r.full", "r"),
+                node("r.short", "r"),
+                node("p"),
+                node("asset:x", null, "asset"),
+            ],
+            [edge("r.short", "p"), edge("r.full", "p"), edge("r.full", "asset:x"), edge("asset:x", "r.short")],
+        );
+        expect(boxesOf(await new Elk().layout(elkGraphOf(seenOf(outlet, new Set())))).size).toBe(5);
+    });
+
     it("tells where edges bend, on the whole canvas", async () => {
         const laidOut = await new Elk().layout(elkGraphOf(seenOf(nested, new Set())));
         const routes = routesOf(laidOut);

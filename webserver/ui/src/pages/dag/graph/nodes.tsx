@@ -2,7 +2,7 @@ import { Handle, type NodeProps, Position } from "@xyflow/react";
 import { memo, type ReactNode } from "react";
 import { Link } from "react-router";
 import { taskPath } from "../../../components/links";
-import { colourOf, StateSign, wordsOf } from "../../../components/state";
+import { colourOf, StateCounts, StateSign, wordsOf } from "../../../components/state";
 import type { FlowNode } from "./flow";
 import styles from "./graph.module.css";
 import type { GraphNode } from "./model";
@@ -13,7 +13,10 @@ const TaskNode = memo(function TaskNode({ data }: NodeProps<FlowNode>) {
     const { states, kin, chosen } = useSeen();
     const { node, isClosed, tasks } = data.seen;
     const cell = states?.[node.id];
-    const facts = [isClosed ? `${tasks} tasks` : node.operator, ...marksOf(node), countsOf(cell)].filter(Boolean);
+    const counts = countsOf(cell);
+    // How the instances stand is worth more than what the task is made of, where both do not fit.
+    const kind = isClosed ? `${tasks} tasks` : counts === null ? node.operator : "";
+    const facts = [kind, ...marksOf(node), triesOf(cell)].filter(Boolean).join(" · ");
     return (
         <div
             className={styles.task}
@@ -27,7 +30,10 @@ const TaskNode = memo(function TaskNode({ data }: NodeProps<FlowNode>) {
                 {cell !== undefined && <StateSign state={cell.state} />}
                 <span>{node.label}</span>
             </Opener>
-            <small title={facts.join(" · ")}>{facts.join(" · ")}</small>
+            <small title={facts}>
+                {facts}
+                {counts !== null && <StateCounts counts={counts} />}
+            </small>
         </div>
     );
 });
@@ -70,17 +76,24 @@ function marksOf(node: GraphNode): string[] {
         node.is_setup ? "setup" : "",
         node.is_teardown ? "teardown" : "",
         node.is_mapped && node.kind === "task" ? "mapped" : "",
-        node.trigger_rule === null || node.trigger_rule === "all_success" ? "" : wordsOf(node.trigger_rule),
+        node.trigger_rule === null || isUsual(node) ? "" : wordsOf(node.trigger_rule),
     ];
 }
 
-/** Of several instances, how many are in which state. */
-function countsOf(cell: CellState | undefined): string {
-    if (cell === undefined) return "";
-    const counts = Object.entries(cell.counts).filter(([, count]) => count > 0);
-    if (cell.is_mapped || counts.length > 1)
-        return counts.map(([state, count]) => `${count} ${wordsOf(state)}`).join(", ");
-    return cell.tries > 1 ? `${cell.tries} tries` : "";
+/** Whether the rule is the one that such a task has where none is named. */
+function isUsual({ is_teardown, trigger_rule }: GraphNode): boolean {
+    return trigger_rule === (is_teardown ? "all_done_setup_success" : "all_success");
+}
+
+/** Of several instances, how many are in which state; null of one. */
+function countsOf(cell: CellState | undefined): CellState["counts"] | null {
+    if (cell === undefined) return null;
+    const states = Object.values(cell.counts).filter((count) => count > 0);
+    return cell.is_mapped || states.length > 1 ? cell.counts : null;
+}
+
+function triesOf(cell: CellState | undefined): string {
+    return cell !== undefined && !cell.is_mapped && cell.tries > 1 ? `${cell.tries} tries` : "";
 }
 
 /** The frame of an open group. */
