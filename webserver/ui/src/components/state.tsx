@@ -12,7 +12,7 @@ const SIGNS: Record<string, string> = {
     upstream_failed: "⊘",
     up_for_retry: "↻",
     up_for_reschedule: "◔",
-    deferred: "⏸",
+    deferred: "‖",
     restarting: "⟲",
     removed: "–",
 };

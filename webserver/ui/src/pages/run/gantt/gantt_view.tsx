@@ -79,8 +79,8 @@ function Shown({ run }: { run: GanttShape }) {
                 <li>
                     <i data-part="critical" /> ◆ on the critical path: the run's end had to wait for it
                 </li>
+                <li>Drag over a part of the chart to look closer; Ctrl and the wheel zoom too.</li>
             </ul>
-            <p className={styles.hint}>Drag over a part of the chart to look closer; Ctrl and the wheel zoom too.</p>
             <Legend states={run.bars.map((one) => one.state)} />
         </div>
     );

@@ -35,8 +35,9 @@ export const Track = memo(function Track({ run, row, now, place }: TrackProps) {
                 row.attempts.map((attempt) => {
                     const span = spanOf(attempt, now);
                     return span === null ? null : (
+                        // A try that was put off and went on has several bars.
                         <Bar
-                            key={`${attempt.map_index} ${attempt.try_number}`}
+                            key={`${attempt.map_index} ${attempt.try_number} ${span.waited} ${span.started}`}
                             run={run}
                             attempt={attempt}
                             span={span}
@@ -91,7 +92,7 @@ function Bar({ run, attempt, span, isCritical, isThin, place, onPoint }: BarProp
                 data-running={attempt.ended_at === null || undefined}
                 style={{ width: `${runs}%`, backgroundColor: colourOf(attempt.state) }}
             >
-                {attempt.state === "success" || isThin ? "" : signOf(attempt.state)}
+                {attempt.state !== "success" && !isThin && <b>{signOf(attempt.state)}</b>}
             </i>
         </Link>
     );
