@@ -228,7 +228,8 @@ class LocalExecutor(Executor):
         if events:
             with self._lock:
                 self._events += events
-        if answers.accepted or events:
+        # Accepted or not: of one whose first answer was lost, this is all that tells the scheduler.
+        if batch.finishes or events:
             self._on_event()
 
     def _settle(self, host: HostProcess, answers: Answers, finished: set[str], lost: list[str]) -> None:
