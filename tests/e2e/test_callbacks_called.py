@@ -123,7 +123,7 @@ def posted() -> Iterator[tuple[str, list[Any]]]:
     """The address of a web hook, and what was posted to it."""
     Hook.posted = []
     with HTTPServer(("127.0.0.1", 0), Hook) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/hook", Hook.posted
         server.shutdown()

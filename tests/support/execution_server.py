@@ -93,7 +93,7 @@ def _report(item: dict[str, Any]) -> Any:
 def execution_server() -> Iterator[ExecutionServer]:
     """Serve until the block ends."""
     server = ExecutionServer()
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield server

@@ -77,7 +77,7 @@ class Hook(BaseHTTPRequestHandler):
 
 def served(server: Any) -> Iterator[int]:
     with server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield server.server_address[1]
         server.shutdown()
