@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from treadle.document import ScheduleDocument
-from treadle.wording import did_you_mean
+from treadle.wording import did_you_mean, span_words
 
 PRESETS: Final = (
     "@annually",
@@ -43,7 +43,7 @@ def schedule_document(schedule: Any, timezone: str) -> ScheduleDocument:
         if schedule <= timedelta(0):
             raise ValueError("a timedelta above zero")
         return ScheduleDocument(
-            kind="delta", seconds=schedule.total_seconds(), style=_STYLE, summary=f"every {schedule}"
+            kind="delta", seconds=schedule.total_seconds(), style=_STYLE, summary=f"every {span_words(schedule)}"
         )
     if hasattr(schedule, "condition") or isinstance(schedule, (list, tuple, set, frozenset)):
         # Loaded on need: most DAGs are scheduled by time alone.

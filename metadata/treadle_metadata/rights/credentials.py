@@ -201,6 +201,11 @@ def delete_token(connection: Connection, token_id: UUID, username: str | None = 
     return found[0]
 
 
+def delete_tokens(connection: Connection, username: str) -> int:
+    """Delete every token of an account; return how many there were."""
+    return execute(connection, "DELETE FROM api_token WHERE username = %(username)s", {"username": username})
+
+
 def hash_of(secret: str) -> str:
     """Return what is stored of a secret. Random secrets of 256 bits need no slow hash."""
     return hashlib.sha256(secret.encode()).hexdigest()

@@ -22,6 +22,7 @@ from treadle.timetables.periodic import (
     seconds_or_bool,
 )
 from treadle.timetables.zone_offsets import zone_name
+from treadle.wording import span_words
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INSTANT = timedelta(microseconds=1)
@@ -69,7 +70,7 @@ class _Step:
     def words(self) -> str:
         """Return the step in words."""
         if self._calendar is None:
-            return f"every {self.delta}"
+            return f"every {span_words(self.delta)}"
         return f"every {self._calendar.words} ({self.timezone})"
 
     def ticks(self, anchor: datetime | None) -> Ticks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -107,6 +108,29 @@ def test_a_copied_cookie_is_dead_at_once(
                 answer = browser.request("PUT", "/auth/me/password", headers=headers, json=body)
         assert answer.status_code in (200, 204), answer.text
     assert browser.get("/auth/me", headers=headers).status_code == 401
+
+
+@pytest.mark.parametrize("by", ["admin", "oneself"])
+def test_another_password_takes_the_api_tokens_along_where_that_is_asked(
+    browser: Client, app: FastAPI, database: Database, clock: ManualClock, by: str
+) -> None:
+    add_account(database, Role.ADMIN, clock)
+    headers, _ = logged_in(browser)
+    token = browser.post("/auth/me/tokens", json={"name": "ci"}, headers=headers).json()["token"]
+    bearer = {"Authorization": f"Bearer {token}"}
+    with client_of(app) as admin:
+        admin.token = session_of(database, "admin", clock)
+        path, own = "/auth/accounts/user", {"old_password": PASSWORD, "new_password": "another password"}
+        if by == "admin":
+            assert admin.patch(path, json={"password": "another password"}).status_code == 200
+            assert browser.get("/auth/me", headers=bearer).status_code == 200
+            assert admin.patch(path, json={"password": "a third password", "revoke_tokens": True}).status_code == 200
+        else:
+            body = own | {"revoke_tokens": True}
+            assert browser.request("PUT", "/auth/me/password", headers=headers, json=body).status_code == 204
+        assert browser.get("/auth/me", headers=bearer).status_code == 401
+        event = admin.json("/api/v2/eventLogs", params={"order_by": "-event_log_id", "limit": 1})["event_logs"][0]
+    assert json.loads(event["extra"])["revoked"] == 1
 
 
 @pytest.mark.parametrize("stream", ["wait?interval=0.05", "taskInstances/fetch/logs/1/follow"])

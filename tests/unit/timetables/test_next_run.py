@@ -85,6 +85,19 @@ def test_a_trigger_style_daily_run_waits_for_the_next_time() -> None:
     assert run == DagRunInfo(at("2023-01-21T12:00"), DataInterval.exact(at("2023-01-21T12:00")), at("2023-01-21T12:00"))
 
 
+@pytest.mark.parametrize(
+    ("span", "words"),
+    [
+        ({"minutes": 30}, "every 30 min"),
+        ({"days": 1}, "every 1 day"),
+        ({"days": 2, "hours": 6}, "every 2 days 6 h"),
+        ({"seconds": 90.5}, "every 1 min 30.5 s"),
+    ],
+)
+def test_a_span_of_time_is_told_in_words(span: dict[str, float], words: str) -> None:
+    assert DeltaTriggerTimetable(timedelta(**span)).summary == words
+
+
 def test_the_style_is_told_in_the_summary() -> None:
     """Case A8: the product must say which."""
     assert "covers the interval" in daily("interval").summary

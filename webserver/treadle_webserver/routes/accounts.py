@@ -39,11 +39,12 @@ class AccountBody(StrictBody):
 
 
 class AccountPatch(StrictBody):
-    """What can be changed of an account. Each change ends its sessions."""
+    """What can be changed of an account. Each change ends its sessions; ``revoke_tokens`` ends its API tokens too."""
 
     password: Password | None = None
     role: Annotated[str, Field(max_length=250)] | None = None
     is_active: bool | None = None
+    revoke_tokens: bool = False
 
 
 @router.get("/accounts")
@@ -85,6 +86,9 @@ def patch_account(username: Username, body: AccountPatch, actor: ActorOf, servic
             accounts.change_role(connection, username, body.role)
         if body.is_active is not None:
             accounts.set_active(connection, username, body.is_active)
+        detail: dict[str, Any] = {"password_reset": True} if body.password is not None else {}
+        if body.revoke_tokens:
+            detail["revoked"] = credentials.delete_tokens(connection, username)
         after = accounts.require_account(connection, username)
         audit.record(
             connection,
@@ -93,7 +97,7 @@ def patch_account(username: Username, body: AccountPatch, actor: ActorOf, servic
             subject=username,
             before=_facts(before),
             after=_facts(after),
-            detail={"password_reset": True} if body.password is not None else None,
+            detail=detail or None,
             now=service.now(),
         )
         return account_shape(after)

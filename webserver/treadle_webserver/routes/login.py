@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from treadle_metadata import audit, failed_logins
 from treadle_metadata.accounts import LONGEST_PASSWORD, Account, change_password, end_sessions, verify
-from treadle_metadata.rights.credentials import end_session, open_session
+from treadle_metadata.rights.credentials import delete_tokens, end_session, open_session
 from treadle_metadata.rights.held import Rights
 from treadle_metadata.rights.permissions import GIVEN
 from treadle_webserver import browser
@@ -32,10 +32,11 @@ class Credentials(StrictBody):
 
 
 class PasswordBody(StrictBody):
-    """Another password for oneself."""
+    """Another password for oneself. ``revoke_tokens``: one's API tokens, which outlive a password, end with it."""
 
     old_password: str = Field(min_length=1, max_length=LONGEST_PASSWORD)
     new_password: str = Field(min_length=1, max_length=LONGEST_PASSWORD)
+    revoke_tokens: bool = False
 
 
 class TokenShape(TypedDict):
@@ -123,12 +124,13 @@ async def get_me(actor: ActorOf) -> MeShape:
 
 @router.put("/me/password", status_code=204, response_class=Response)
 def change_own_password(request: Request, body: PasswordBody, actor: ActorOf, service: ServiceOf) -> None:
-    """Change one's password: every session of the account ends, this one too."""
+    """Change one's password: every session of the account ends, this one too; its API tokens do where that is asked."""
     _refuse_token(actor, "change the password")
     _verified(request, service, Credentials(username=actor.username, password=body.old_password))
     with service.whole_database.begin() as connection:
         change_password(connection, actor.username, body.new_password)
-        audit.record(connection, actor=actor.username, event="change_own_password", now=service.now())
+        detail = {"revoked": delete_tokens(connection, actor.username)} if body.revoke_tokens else None
+        audit.record(connection, actor=actor.username, event="change_own_password", detail=detail, now=service.now())
 
 
 def _values(rights: Rights, *, team: str | None = None, dag_id: str | None = None) -> list[str]:
