@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { type KeyboardEvent, useDeferredValue, useEffect, useId, useState } from "react";
+import { type KeyboardEvent, useDeferredValue, useEffect, useId, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { answered, api } from "../api/client";
 import { keys } from "../api/keys";
@@ -10,36 +10,35 @@ import { StateSign } from "../components/state";
 import { SEARCH_ALL } from "../keyboard/page_shortcuts";
 import { useShortcuts } from "../keyboard/shortcuts";
 import styles from "./finder.module.css";
+import { byName, type Found, type Page, pagesLike } from "./found";
 
 const MOST = 8;
 
+interface FinderProps {
+    /** The pages that one may go to. */
+    pages: readonly Page[];
+}
+
 /** Opens the search over all pages: by its button, by Ctrl-K, or by "/" where the page has no search of its own. */
-export function Finder() {
+export function Finder({ pages }: FinderProps) {
     const [isOpen, setOpen] = useState(false);
     useEffect(() => {
         const open = () => setOpen(true);
         document.addEventListener(SEARCH_ALL, open);
         return () => document.removeEventListener(SEARCH_ALL, open);
     }, []);
-    useShortcuts("Every page", [{ keys: "Ctrl+k", does: "Search all DAGs and runs", act: () => setOpen(true) }]);
+    useShortcuts("Every page", [{ keys: "Ctrl+k", does: "Search pages, DAGs and runs", act: () => setOpen(true) }]);
     return (
         <>
             <Button className={styles.open} onClick={() => setOpen(true)} title="Press Ctrl-K">
                 Search <kbd>Ctrl K</kbd>
             </Button>
-            {isOpen && <FinderDialog onClose={() => setOpen(false)} />}
+            {isOpen && <FinderDialog pages={pages} onClose={() => setOpen(false)} />}
         </>
     );
 }
 
-interface Found {
-    to: string;
-    name: string;
-    kind: string;
-    state?: string;
-}
-
-function useFound(text: string): Found[] {
+function useFound(text: string, pages: readonly Page[]): Found[] {
     const words = useDeferredValue(text.trim());
     const found = useQuery({
         queryKey: [...keys.dags, "finder", words],
@@ -49,7 +48,7 @@ function useFound(text: string): Found[] {
                 answered(api.GET("/ui/dags", { params: { query: { ...query, recent_runs: 0 } }, signal })),
                 answered(api.GET("/ui/runs", { params: { query }, signal })),
             ]);
-            return [
+            return byName(words, [
                 ...dags.dags.map((dag) => ({ to: dagPath(dag.dag_id), name: dag.name, kind: "DAG" })),
                 ...runs.runs.map((run) => ({
                     to: runPath(run.dag_id, run.run_id),
@@ -57,21 +56,25 @@ function useFound(text: string): Found[] {
                     kind: "run",
                     state: run.state,
                 })),
-            ];
+            ]);
         },
         enabled: words !== "",
         placeholderData: (before) => before,
     });
-    return words === "" ? [] : (found.data ?? []);
+    return [...pagesLike(words, pages), ...(words === "" ? [] : (found.data ?? []))];
 }
 
-function FinderDialog({ onClose }: { onClose: () => void }) {
+function FinderDialog({ pages, onClose }: FinderProps & { onClose: () => void }) {
     const [text, setText] = useState("");
     const [at, setAt] = useState(0);
-    const found = useFound(text);
+    const found = useFound(text, pages);
     const navigate = useNavigate();
     const id = useId();
     const chosen = found[Math.min(at, found.length - 1)];
+    const list = useRef<HTMLDivElement>(null);
+    useEffect(() => {
+        list.current?.children[at]?.scrollIntoView({ block: "nearest" });
+    }, [at]);
     const go = (one: Found) => {
         onClose();
         navigate(one.to);
@@ -84,12 +87,13 @@ function FinderDialog({ onClose }: { onClose: () => void }) {
         event.preventDefault();
     };
     return (
-        <Dialog title="Search DAGs and runs" onClose={onClose}>
+        <Dialog title="Search pages, DAGs and runs" onClose={onClose}>
             <div className={styles.finder}>
                 <input
                     type="search"
                     role="combobox"
-                    aria-label="Search DAGs and runs"
+                    placeholder="Part of a name"
+                    aria-label="Search pages, DAGs and runs"
                     aria-expanded={found.length > 0}
                     aria-controls={id}
                     aria-activedescendant={chosen === undefined ? undefined : `${id}-${found.indexOf(chosen)}`}
@@ -100,7 +104,7 @@ function FinderDialog({ onClose }: { onClose: () => void }) {
                     }}
                     onKeyDown={press}
                 />
-                <div id={id} role="listbox" aria-label="Found" className={styles.found}>
+                <div ref={list} id={id} role="listbox" aria-label="Found" className={styles.found}>
                     {found.map((one, index) => (
                         <button
                             key={one.to}
@@ -116,7 +120,7 @@ function FinderDialog({ onClose }: { onClose: () => void }) {
                             <small>{one.kind}</small>
                         </button>
                     ))}
-                    {text.trim() !== "" && found.length === 0 && <p>Nothing has a name like that.</p>}
+                    {text.trim() !== "" && found.length === 0 && <p>No page, DAG or run has a name like that.</p>}
                 </div>
             </div>
         </Dialog>

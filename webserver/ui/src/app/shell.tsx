@@ -36,7 +36,13 @@ export function Shell() {
 
 function Frame({ me }: { me: Me }) {
     useEffect(() => followLive(queries), []);
-    const places = partsFor(me).length > 0 ? [...PLACES, ADMIN] : PLACES;
+    const parts = partsFor(me);
+    const places = parts.length > 0 ? [...PLACES, ADMIN] : PLACES;
+    const pages = [
+        ...places,
+        ...parts.map(({ path, label }) => ({ to: `/admin/${path}`, label: `Admin: ${label}`, isPart: true })),
+        { to: "/account", label: "Your account" },
+    ];
     return (
         <div className={styles.shell}>
             <a className={styles.skip} href="#page">
@@ -44,7 +50,7 @@ function Frame({ me }: { me: Me }) {
             </a>
             <header className={styles.side}>
                 <span className={styles.brand}>Treadle</span>
-                <Finder />
+                <Finder pages={pages} />
                 <nav className={styles.nav} aria-label="Pages">
                     {places.map((place) => (
                         <NavLink key={place.to} to={place.to} end={place.to === "/"}>

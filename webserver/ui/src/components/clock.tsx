@@ -23,6 +23,8 @@ let timer: ReturnType<typeof setInterval> | undefined;
 let now = Date.now();
 
 function subscribe(listener: () => void): () => void {
+    // Nothing counted until now, and what is read next would be as old as that.
+    if (listeners.size === 0) now = Date.now();
     listeners.add(listener);
     timer ??= setInterval(() => {
         now = Date.now();
@@ -53,12 +55,19 @@ export function Moment({ at }: { at: string | null | undefined }) {
     );
 }
 
+interface FromNowProps {
+    at: string;
+    /** Whether it has happened: the clocks of server and browser, which differ, never make it lie ahead. */
+    isPast?: boolean;
+}
+
 /** How far a moment is from now, kept up to date; the moment itself is in its title. */
-export function FromNow({ at }: { at: string }) {
+export function FromNow({ at, isPast = false }: FromNowProps) {
     const zone = useZone();
+    const now = useNow();
     return (
         <time dateTime={at} title={`${momentIn(zone, at)} ${zone}`}>
-            {fromNow(at, useNow())}
+            {fromNow(at, isPast ? Math.max(now, Date.parse(at)) : now)}
         </time>
     );
 }

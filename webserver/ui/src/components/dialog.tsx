@@ -16,6 +16,8 @@ export function Dialog({ title, onClose, children, actions }: DialogProps) {
     const heading = useId();
     useEffect(() => {
         ref.current?.showModal();
+        // What is longer than the window scrolls, and would take the focus as the first that can have it.
+        ref.current?.querySelector<HTMLElement>("input, select, textarea")?.focus();
     }, []);
     return (
         <dialog ref={ref} className={styles.dialog} aria-labelledby={heading} onClose={onClose}>

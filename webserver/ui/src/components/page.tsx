@@ -3,16 +3,18 @@ import styles from "./page.module.css";
 
 interface PageHeadProps {
     title: string;
+    /** What the browser's tab is named where that is another name. */
+    tab?: string | undefined;
     /** One line below the title. */
     children?: ReactNode;
     actions?: ReactNode;
 }
 
 /** The head of a page, which names the browser's tab too. */
-export function PageHead({ title, children, actions }: PageHeadProps) {
+export function PageHead({ title, tab = title, children, actions }: PageHeadProps) {
     useEffect(() => {
-        document.title = `${title} · Treadle`;
-    }, [title]);
+        document.title = `${tab} · Treadle`;
+    }, [tab]);
     return (
         <header className={styles.head}>
             <div>

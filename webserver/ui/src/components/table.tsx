@@ -11,6 +11,8 @@ export interface Column<Row> {
     isWide?: boolean;
     /** Whether the head is for those who do not see the column, as of a column of buttons. */
     isHeadHidden?: boolean;
+    /** Where given, the column stands only if a row has something in it. */
+    has?: (row: Row) => unknown;
 }
 
 /** Which rows are chosen, by their keys; a table with it has a box to tick beside each row. */
@@ -28,7 +30,8 @@ interface TableProps<Row> {
 }
 
 /** A table of one page of rows; it scrolls sideways within its frame where the window is narrow. */
-export function Table<Row>({ label, columns, rows, keyOf, choosing }: TableProps<Row>) {
+export function Table<Row>({ label, columns: all, rows, keyOf, choosing }: TableProps<Row>) {
+    const columns = all.filter(({ has }) => has === undefined || rows.some(has));
     return (
         <div className={styles.frame}>
             <table className={styles.table} aria-label={label} onKeyDown={onRowKeys}>
@@ -67,8 +70,11 @@ export function Table<Row>({ label, columns, rows, keyOf, choosing }: TableProps
     );
 }
 
-function classOf({ isNumber, isWide }: Pick<Column<never>, "isNumber" | "isWide">): string | undefined {
-    return [isNumber && styles.number, isWide && styles.wide].filter(Boolean).join(" ") || undefined;
+type Looks = Pick<Column<never>, "isNumber" | "isWide" | "isHeadHidden">;
+
+function classOf({ isNumber, isWide, isHeadHidden }: Looks): string | undefined {
+    const looks = [isNumber && styles.number, isWide && styles.wide, isHeadHidden && styles.narrow];
+    return looks.filter(Boolean).join(" ") || undefined;
 }
 
 function Choose({ name, choosing }: { name: string; choosing: Choosing }) {

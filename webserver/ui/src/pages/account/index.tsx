@@ -2,7 +2,7 @@ import { useState } from "react";
 import { answered, api } from "../../api/client";
 import { useMe } from "../../api/rights";
 import { Button } from "../../components/button";
-import { Field } from "../../components/field";
+import { Check, Field } from "../../components/field";
 import { FormDialog } from "../../components/form_dialog";
 import { PageHead } from "../../components/page";
 import styles from "../admin/admin.module.css";
@@ -16,12 +16,10 @@ export function Component() {
     return (
         <>
             <PageHead title={me.username} actions={<Button onClick={() => setOpen(true)}>Change password</Button>}>
-                {me.role}
+                Your account, with role {me.role}
             </PageHead>
             <div className={styles.admin}>
-                <h2>API tokens</h2>
                 <OwnTokens />
-                <h2>Sessions</h2>
                 <OwnSessions />
             </div>
             {isOpen && <PasswordForm onClose={() => setOpen(false)} />}
@@ -31,9 +29,10 @@ export function Component() {
 
 function PasswordForm({ onClose }: { onClose: () => void }) {
     const change = (form: FormData) => {
+        const revoke_tokens = form.has("revoke_tokens");
         const [old_password, new_password] = [String(form.get("old")), String(form.get("new"))];
         if (new_password !== String(form.get("again"))) throw new Error("the new password is not the same twice");
-        return answered(api.PUT("/auth/me/password", { body: { old_password, new_password } }));
+        return answered(api.PUT("/auth/me/password", { body: { old_password, new_password, revoke_tokens } }));
     };
     return (
         <FormDialog
@@ -42,9 +41,15 @@ function PasswordForm({ onClose }: { onClose: () => void }) {
             act={async (form) => change(form)}
             onClose={onClose}
         >
-            <Field label="Password until now" name="old" type="password" required autoComplete="current-password" />
+            <p>All your sessions end, this one too: log in again with the new password.</p>
+            <Field label="Current password" name="old" type="password" required autoComplete="current-password" />
             <Field label="New password" name="new" type="password" required autoComplete="new-password" />
             <Field label="New password again" name="again" type="password" required autoComplete="new-password" />
+            <Check
+                label="Revoke my API tokens"
+                name="revoke_tokens"
+                hint="They outlive a change of the password; tick it if somebody else may have got hold of them"
+            />
         </FormDialog>
     );
 }

@@ -1,19 +1,19 @@
 import { answered, api } from "../../api/client";
-import { queries } from "../../api/queries";
-import { Button } from "../../components/button";
 import { FromNow } from "../../components/clock";
 import styles from "../admin/admin.module.css";
+import { agentOf } from "../admin/agents";
+import { Confirmed } from "../admin/confirmed";
 import { Listing } from "../admin/listing";
 
 /** Where one is logged in. */
 export function OwnSessions() {
-    const end = async (id: string) => {
-        await answered(api.DELETE("/auth/me/sessions/{session_id}", { params: { path: { session_id: id } } }));
-        await queries.invalidateQueries();
-    };
+    const end = (id: string) =>
+        answered(api.DELETE("/auth/me/sessions/{session_id}", { params: { path: { session_id: id } } }));
     return (
         <Listing
             label="Sessions"
+            title="Sessions"
+            about="Where you are logged in."
             cacheKey={["own sessions"]}
             ask={async () => {
                 const found = await answered(api.GET("/auth/me/sessions"));
@@ -27,7 +27,9 @@ export function OwnSessions() {
                     cell: (session) => (
                         <div>
                             {session.address} {session.current && <strong>(this one)</strong>}
-                            <div className={styles.quiet}>{session.user_agent}</div>
+                            <div className={styles.quiet} title={session.user_agent}>
+                                {agentOf(session.user_agent)}
+                            </div>
                         </div>
                     ),
                 },
@@ -39,15 +41,14 @@ export function OwnSessions() {
                     isHeadHidden: true,
                     cell: (session) =>
                         !session.current && (
-                            <div className={styles.row}>
-                                <Button
-                                    look="quiet"
-                                    aria-label={`End the session from ${session.address}`}
-                                    onClick={() => void end(session.id)}
-                                >
-                                    End
-                                </Button>
-                            </div>
+                            <Confirmed
+                                words="End"
+                                label={`End the session from ${session.address}`}
+                                title={`End the session from ${session.address}?`}
+                                button="End session"
+                                effect="Whoever uses it is logged out at once, and has to log in again."
+                                act={() => end(session.id)}
+                            />
                         ),
                 },
             ]}

@@ -1,12 +1,12 @@
 import { useState } from "react";
 import { answered, api } from "../../api/client";
-import { queries } from "../../api/queries";
 import { Button } from "../../components/button";
 import { FromNow } from "../../components/clock";
 import { Dialog } from "../../components/dialog";
 import { Check, Field } from "../../components/field";
 import { FormDialog, written } from "../../components/form_dialog";
 import styles from "../admin/admin.module.css";
+import { Confirmed } from "../admin/confirmed";
 import { Listing } from "../admin/listing";
 
 interface Made {
@@ -22,6 +22,8 @@ export function OwnTokens() {
         <>
             <Listing
                 label="API tokens"
+                title="API tokens"
+                about="What your programs log in with, as you. They outlive a change of your password."
                 cacheKey={["own tokens"]}
                 ask={async () => {
                     const found = await answered(api.GET("/auth/me/tokens"));
@@ -66,9 +68,24 @@ function TokenForm({ onMade, onClose }: { onMade: (made: Made) => void; onClose:
     };
     return (
         <FormDialog title="Make an API token" button="Make token" act={make} onClose={onClose}>
-            <Field label="Name" name="name" required hint="What it is for" maxLength={100} />
-            <Field label="Days" name="days" type="number" min={1} max={365} required defaultValue={90} />
-            <Check label="For reading only" name="reading" />
+            <Field
+                label="Name"
+                name="name"
+                required
+                hint="What it is for, such as the dashboard in the hall"
+                maxLength={100}
+            />
+            <Field
+                label="Days"
+                name="days"
+                type="number"
+                min={1}
+                max={366}
+                required
+                defaultValue={90}
+                hint="It is void after so many, 366 at most"
+            />
+            <Check label="For reading only" name="reading" hint="Without it the token may do all that you may" />
         </FormDialog>
     );
 }
@@ -98,15 +115,14 @@ function Secret({ made, onClose }: { made: Made; onClose: () => void }) {
 }
 
 function Revocation({ id, name }: { id: string; name: string }) {
-    const revoke = async () => {
-        await answered(api.DELETE("/auth/me/tokens/{token_id}", { params: { path: { token_id: id } } }));
-        await queries.invalidateQueries();
-    };
     return (
-        <div className={styles.row}>
-            <Button look="quiet" aria-label={`Revoke token ${name}`} onClick={() => void revoke()}>
-                Revoke
-            </Button>
-        </div>
+        <Confirmed
+            words="Revoke"
+            label={`Revoke token ${name}`}
+            title={`Revoke token ${name}?`}
+            button="Revoke token"
+            effect="Programs that log in with it are refused at once. It cannot be made valid again."
+            act={() => answered(api.DELETE("/auth/me/tokens/{token_id}", { params: { path: { token_id: id } } }))}
+        />
     );
 }

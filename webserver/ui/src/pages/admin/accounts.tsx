@@ -5,6 +5,7 @@ import { keys } from "../../api/keys";
 import { useMe } from "../../api/rights";
 import { Button } from "../../components/button";
 import { FromNow } from "../../components/clock";
+import { counted } from "../../components/counted";
 import { Check, Field, Select } from "../../components/field";
 import { FormDialog, written, writtenOrNull } from "../../components/form_dialog";
 import type { Column } from "../../components/table";
@@ -30,6 +31,7 @@ export function Component() {
                 columns={columns(setOpen, me.username)}
                 keyOf={(one) => one.username}
                 empty={{ title: "No accounts", words: "Add one." }}
+                about="Who may log in, and with which role."
                 actions={
                     <Button look="main" onClick={() => setOpen({ kind: "add" })}>
                         Add an account
@@ -45,12 +47,12 @@ export function Component() {
 
 function columns(open: (one: Open) => void, own: string): Column<Account>[] {
     return [
-        { head: "Name", cell: (one) => <strong>{one.username}</strong> },
+        { head: "Name", cell: (one) => <strong className={styles.name}>{one.username}</strong> },
         { head: "Role", cell: (one) => one.role },
         { head: "Logs in by", cell: (one) => (one.identity ? "identity provider" : "password") },
         {
             head: "May log in",
-            cell: (one) => (one.is_active ? "yes" : <span className={styles.problem}>barred</span>),
+            cell: (one) => (one.is_active ? "yes" : <span className={styles.problem}>no, deactivated</span>),
         },
         {
             head: "Last login",
@@ -88,7 +90,12 @@ function AccountForm({ account, onClose }: { account?: Account; onClose: () => v
                 api.POST("/auth/accounts", { body: { username: written(form, "username"), role, password } }),
             );
         }
-        const body = { role, is_active: form.has("is_active"), ...(password === null ? {} : { password }) };
+        const body = {
+            role,
+            is_active: form.has("is_active"),
+            revoke_tokens: form.has("revoke_tokens"),
+            ...(password === null ? {} : { password }),
+        };
         return answered(api.PATCH("/auth/accounts/{username}", { params: { path: account }, body }));
     };
     if (roles.data === undefined) return null;
@@ -106,18 +113,38 @@ function AccountForm({ account, onClose }: { account?: Account; onClose: () => v
             </Select>
             <Field label="Password" name="password" type="password" hint={hint} autoComplete="new-password" />
             {account !== undefined && (
-                <Check
-                    label="May log in"
-                    name="is_active"
-                    hint="Without it all sessions and tokens end at once"
-                    defaultChecked={account.is_active}
-                />
+                <>
+                    <Check
+                        label="Revoke its API tokens"
+                        name="revoke_tokens"
+                        hint="They outlive another password; its sessions end with any change"
+                    />
+                    <Check
+                        label="May log in"
+                        name="is_active"
+                        hint="Without it all sessions end at once, and tokens do nothing"
+                        defaultChecked={account.is_active}
+                    />
+                </>
             )}
         </FormDialog>
     );
 }
 
 function Deletion({ username, onClose }: { username: string; onClose: () => void }) {
+    const held = useQuery({
+        queryKey: [...keys.admin, "held", username],
+        queryFn: async () => {
+            const params = { query: { username } };
+            const [sessions, tokens] = await Promise.all([
+                answered(api.GET("/auth/sessions", { params })),
+                answered(api.GET("/auth/tokens", { params })),
+            ]);
+            return [counted(sessions.total_entries, "session"), counted(tokens.total_entries, "API token")].join(
+                " and ",
+            );
+        },
+    });
     return (
         <FormDialog
             title={`Delete account ${username}?`}
@@ -126,7 +153,10 @@ function Deletion({ username, onClose }: { username: string; onClose: () => void
             act={() => answered(api.DELETE("/auth/accounts/{username}", { params: { path: { username } } }))}
             onClose={onClose}
         >
-            <p>Its sessions and API tokens end at once. What it did stays in the audit log.</p>
+            <p>
+                Its sessions and API tokens end at once{held.data !== undefined && `: ${held.data}`}. It leaves its
+                teams, and its grants are deleted. What it did stays in the audit log.
+            </p>
         </FormDialog>
     );
 }

@@ -57,7 +57,13 @@ export function ConnectionForm({ connection, onClose }: { connection?: Connectio
                 </div>
             )}
             <div className={styles.pair}>
-                <Field label="Type" name="conn_type" required defaultValue={connection?.conn_type ?? ""} />
+                <Field
+                    label="Type"
+                    name="conn_type"
+                    required
+                    hint="Such as postgres, http, aws"
+                    defaultValue={connection?.conn_type ?? ""}
+                />
                 <Field label="Schema" {...value("schema")} />
                 <Field label="Host" {...value("host")} />
                 <Field

@@ -2,12 +2,12 @@ import { useState } from "react";
 import { answered, api, type Got } from "../../api/client";
 import { may, useMe } from "../../api/rights";
 import { Button } from "../../components/button";
-import { Field } from "../../components/field";
 import { FormDialog } from "../../components/form_dialog";
 import type { Column } from "../../components/table";
 import styles from "./admin.module.css";
 import { ConnectionForm } from "./connection_form";
 import { Listing } from "./listing";
+import { SearchOfList, useSearched } from "./search";
 
 export type Connection = Got<"/api/v2/connections">["connections"][number];
 type Open = { kind: "add" } | { kind: "edit" | "delete"; connection: Connection };
@@ -15,7 +15,7 @@ type Open = { kind: "add" } | { kind: "edit" | "delete"; connection: Connection 
 /** Connections: where other systems are, and with which account; what is secret is written and never shown. */
 export function Component() {
     const [open, setOpen] = useState<Open | null>(null);
-    const [search, setSearch] = useState("");
+    const search = useSearched();
     const mayEdit = may(useMe(), "edit connections");
     return (
         <>
@@ -29,15 +29,15 @@ export function Component() {
                 }}
                 columns={columns(setOpen, mayEdit)}
                 keyOf={(one) => `${one.team_name ?? ""} ${one.connection_id}`}
-                empty={{ title: "No connections", words: "A DAG gets one by its id: Connection.get('id')." }}
+                empty={
+                    search === ""
+                        ? { title: "No connections", words: "A DAG gets one by its id: Connection.get('id')." }
+                        : { title: `No id has ${search} in it`, words: "Search for less of it." }
+                }
+                about="Where other systems are, and with which account. Passwords and extras are written and never shown."
                 actions={
                     <>
-                        <Field
-                            label="Id"
-                            type="search"
-                            value={search}
-                            onChange={(event) => setSearch(event.target.value)}
-                        />
+                        <SearchOfList label="Search ids" />
                         {mayEdit && (
                             <Button look="main" onClick={() => setOpen({ kind: "add" })}>
                                 Add a connection
@@ -58,17 +58,21 @@ function columns(open: (one: Open) => void, mayEdit: boolean): Column<Connection
         {
             head: "Connection",
             cell: (one) => (
-                <div>
+                <div className={styles.name}>
                     <strong>{one.connection_id}</strong>
                     <div className={styles.quiet}>{one.description}</div>
                 </div>
             ),
         },
         { head: "Type", cell: (one) => one.conn_type },
-        { head: "Host", cell: (one) => [one.host, one.port].filter((part) => part !== null).join(":") },
-        { head: "Schema", cell: (one) => one.schema },
-        { head: "Login", cell: (one) => one.login },
-        { head: "Team", cell: (one) => one.team_name },
+        {
+            head: "Host",
+            has: (one) => one.host,
+            cell: (one) => [one.host, one.port].filter((part) => part !== null).join(":"),
+        },
+        { head: "Schema", has: (one) => one.schema, cell: (one) => one.schema },
+        { head: "Login", has: (one) => one.login, cell: (one) => one.login },
+        { head: "Team", has: (one) => one.team_name, cell: (one) => one.team_name },
         {
             head: "Actions",
             isHeadHidden: true,

@@ -33,6 +33,7 @@ export function Component() {
                     title: "No grants",
                     words: "Roles and teams say who may do what; a grant adds one DAG to that.",
                 }}
+                about="What one account or team may do with one DAG, beside its role."
                 actions={
                     <Button look="main" onClick={() => setOpen({ kind: "add" })}>
                         Add a grant

@@ -1,4 +1,4 @@
-import { Navigate, Outlet, useMatch } from "react-router";
+import { Navigate, Outlet, useLocation, useMatch } from "react-router";
 import { useMe } from "../../api/rights";
 import { EmptyNote } from "../../components/notes";
 import { PageHead } from "../../components/page";
@@ -9,13 +9,14 @@ import { partsFor } from "./parts";
 /** The administration: the parts that this account may see. */
 export function Component() {
     const parts = partsFor(useMe());
+    const { pathname } = useLocation();
     const isBare = useMatch("/admin") !== null;
     const first = parts[0];
     if (first === undefined) return <EmptyNote title="There is nothing here for your role" />;
     if (isBare) return <Navigate to={`/admin/${first.path}`} replace />;
     return (
         <>
-            <PageHead title="Administration" />
+            <PageHead title="Administration" tab={parts.find(({ path }) => pathname === `/admin/${path}`)?.label} />
             <div className={styles.admin}>
                 <Tabs
                     label="Parts of the administration"

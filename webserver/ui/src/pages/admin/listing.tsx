@@ -22,11 +22,26 @@ interface ListingProps<Row> {
     keyOf: (row: Row) => string;
     /** What there is to do where the list is empty. */
     empty: { title: string; words: string };
+    /** The name of the list, where the page has several. */
+    title?: string;
+    /** What the list is of, in a sentence. */
+    about?: string;
+    /** What is done with the list, beside its words. */
     actions?: ReactNode;
 }
 
 /** A list of the administration, a page at a time. */
-export function Listing<Row>({ label, cacheKey, ask, columns, keyOf, empty, actions }: ListingProps<Row>) {
+export function Listing<Row>({
+    label,
+    cacheKey,
+    ask,
+    columns,
+    keyOf,
+    empty,
+    title,
+    about,
+    actions,
+}: ListingProps<Row>) {
     const list = useInfiniteQuery({
         queryKey: [...keys.admin, ...cacheKey],
         queryFn: ({ pageParam }) => ask({ limit: LIMIT, offset: pageParam }),
@@ -40,7 +55,13 @@ export function Listing<Row>({ label, cacheKey, ask, columns, keyOf, empty, acti
     const rows = list.data?.pages.flatMap((page) => page.rows);
     return (
         <>
-            {actions !== undefined && <div className={styles.bar}>{actions}</div>}
+            <header className={styles.bar}>
+                <div>
+                    {title !== undefined && <h2>{title}</h2>}
+                    {about !== undefined && <p className={styles.quiet}>{about}</p>}
+                </div>
+                {actions !== undefined && <div className={styles.tools}>{actions}</div>}
+            </header>
             {list.isError && <ErrorNote error={list.error} />}
             {list.isPending && <Skeleton height="16rem" />}
             {rows?.length === 0 && (

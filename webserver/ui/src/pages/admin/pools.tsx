@@ -28,6 +28,7 @@ export function Component() {
                 columns={columns(setOpen, mayEdit)}
                 keyOf={(pool) => pool.name}
                 empty={{ title: "No pools", words: "Add one, and name it in the pool argument of a task." }}
+                about="How many slots the tasks that name a pool may hold at once."
                 actions={
                     mayEdit && (
                         <Button look="main" onClick={() => setOpen({ kind: "add" })}>
@@ -46,7 +47,7 @@ function columns(open: (one: Open) => void, mayEdit: boolean): Column<Pool>[] {
         {
             head: "Pool",
             cell: (pool) => (
-                <div>
+                <div className={styles.name}>
                     <strong>{pool.name}</strong>
                     <div className={styles.quiet}>{pool.description}</div>
                     {pool.warning !== null && <div className={styles.problem}>{pool.warning}</div>}
@@ -54,11 +55,11 @@ function columns(open: (one: Open) => void, mayEdit: boolean): Column<Pool>[] {
             ),
         },
         { head: "Slots held", cell: (pool) => <Held pool={pool} /> },
-        { head: "Running", isNumber: true, cell: (pool) => pool.running_slots },
-        { head: "Queued", isNumber: true, cell: (pool) => pool.queued_slots },
+        { head: "Running", isNumber: true, isWide: true, cell: (pool) => pool.running_slots },
+        { head: "Queued", isNumber: true, isWide: true, cell: (pool) => pool.queued_slots },
         { head: "Waiting", isNumber: true, cell: (pool) => pool.scheduled_slots },
-        { head: "Deferred", isNumber: true, cell: (pool) => pool.deferred_slots },
-        { head: "Team", cell: (pool) => pool.team_name },
+        { head: "Deferred", isNumber: true, isWide: true, cell: (pool) => pool.deferred_slots },
+        { head: "Team", has: (pool) => pool.team_name, cell: (pool) => pool.team_name },
         {
             head: "Actions",
             isHeadHidden: true,
@@ -85,16 +86,18 @@ function columns(open: (one: Open) => void, mayEdit: boolean): Column<Pool>[] {
 
 function Held({ pool }: { pool: Pool }) {
     if (pool.slots < 0) return `${pool.occupied_slots}, no limit`;
+    if (pool.slots === 0) return "closed";
     return (
-        <>
+        <span className={styles.held}>
             <meter
                 className={styles.meter}
                 aria-label={`Slots of ${pool.name} that are held`}
                 value={pool.occupied_slots}
-                max={Math.max(pool.slots, 1)}
+                max={pool.slots}
             />
             {pool.occupied_slots} of {pool.slots}
-        </>
+            {pool.include_deferred && <div className={styles.quiet}>deferred tasks too</div>}
+        </span>
     );
 }
 
@@ -102,7 +105,7 @@ function Window({ open, onClose }: { open: Open; onClose: () => void }) {
     if (open.kind === "add") return <PoolForm onClose={onClose} />;
     if (open.kind === "edit") return <PoolForm pool={open.pool} onClose={onClose} />;
     if (open.kind === "holders") return <PoolHolders pool={open.pool.name} onClose={onClose} />;
-    const { name } = open.pool;
+    const { name, occupied_slots, scheduled_slots } = open.pool;
     return (
         <FormDialog
             title={`Delete pool ${name}?`}
@@ -111,7 +114,10 @@ function Window({ open, onClose }: { open: Open; onClose: () => void }) {
             act={() => answered(api.DELETE("/api/v2/pools/{pool_name}", { params: { path: { pool_name: name } } }))}
             onClose={onClose}
         >
-            <p>Tasks that name it wait until a pool of this name is there again.</p>
+            <p>
+                Tasks that name it wait until a pool of this name is there again. Just now {occupied_slots} of its slots
+                are held, and {scheduled_slots} are waited for.
+            </p>
         </FormDialog>
     );
 }
@@ -138,7 +144,7 @@ function PoolForm({ pool, onClose }: { pool?: Pool; onClose: () => void }) {
                 type="number"
                 min={-1}
                 required
-                hint="-1: no limit"
+                hint="0: closed, nothing that names it starts; -1: no limit"
                 defaultValue={pool?.slots ?? 8}
             />
             <Field label="Description" name="description" defaultValue={pool?.description ?? ""} />

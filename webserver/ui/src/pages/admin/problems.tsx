@@ -9,8 +9,9 @@ import { Listing } from "./listing";
 export function Component() {
     return (
         <>
-            <h2>Files that cannot be imported</h2>
             <Listing
+                title="Files that cannot be imported"
+                about="Their DAGs stay as they were read last."
                 label="Files that cannot be imported"
                 cacheKey={["errors"]}
                 ask={async (query) => {
@@ -30,11 +31,11 @@ export function Component() {
                         ),
                     },
                     { head: "Error", cell: (one) => <pre className={styles.trace}>{one.stack_trace}</pre> },
-                    { head: "Read", cell: (one) => one.timestamp !== null && <FromNow at={one.timestamp} /> },
+                    { head: "Found", cell: (one) => one.timestamp !== null && <FromNow at={one.timestamp} /> },
                 ]}
             />
-            <h2>Warnings</h2>
             <Listing
+                title="Warnings"
                 label="Warnings"
                 cacheKey={["warnings"]}
                 ask={async (query) => {
@@ -42,7 +43,7 @@ export function Component() {
                     return { rows: found.dag_warnings, total: found.total_entries };
                 }}
                 keyOf={(one) => `${one.dag_id} ${one.warning_type} ${one.message}`}
-                empty={{ title: "No warnings", words: "A DAG that names a pool that is not there would be listed." }}
+                empty={{ title: "No warnings", words: "DAGs that name a pool that is not there are listed here." }}
                 columns={[
                     { head: "DAG", cell: (one) => <Link to={dagPath(one.dag_id)}>{one.dag_display_name}</Link> },
                     { head: "Warning", cell: (one) => one.message },

@@ -1,7 +1,19 @@
 import { answered, api } from "../../api/client";
 import { FromNow, Moment } from "../../components/clock";
-import { State } from "../../components/state";
+import { StateSign } from "../../components/state";
+import styles from "./admin.module.css";
 import { Listing } from "./listing";
+
+/** What each state of a process is called; the API has the words of Airflow's jobs. */
+const WORDS: Record<string, string> = { running: "alive", success: "ended", failed: "ended without a word" };
+
+/** Return the name that the documentation has for a process: `dag-processor` for DagProcessorJob. */
+function kindOf(jobType: string): string {
+    return jobType
+        .replace(/Job$/, "")
+        .replace(/(?<=[a-z])(?=[A-Z])/g, "-")
+        .toLowerCase();
+}
 
 /** The daemons of the installation: those that live and those that have ended. */
 export function Component() {
@@ -15,10 +27,18 @@ export function Component() {
             }}
             keyOf={(job) => String(job.id)}
             empty={{ title: "No processes", words: "Start a scheduler: treadle scheduler." }}
+            about="The processes of this installation, the newest first: those that are alive, and those that have ended."
             columns={[
-                { head: "Process", cell: (job) => <strong>{job.job_type}</strong> },
-                { head: "State", cell: (job) => <State state={job.state} /> },
-                { head: "Executor", cell: (job) => job.executor_class },
+                { head: "Process", cell: (job) => <strong>{kindOf(job.job_type)}</strong> },
+                {
+                    head: "State",
+                    cell: (job) => (
+                        <span className={styles.state}>
+                            <StateSign state={job.state} /> {WORDS[job.state] ?? job.state}
+                        </span>
+                    ),
+                },
+                { head: "Executor", has: (job) => job.executor_class, cell: (job) => job.executor_class },
                 { head: "Machine", cell: (job) => job.hostname },
                 { head: "Started", cell: (job) => <Moment at={job.start_date} /> },
                 {

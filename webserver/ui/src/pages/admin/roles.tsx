@@ -27,6 +27,7 @@ export function Component() {
                 columns={columns(setOpen)}
                 keyOf={(role) => role.name}
                 empty={{ title: "No roles", words: "Add one." }}
+                about="What an account may do everywhere. Its teams and grants add to that."
                 actions={
                     <Button look="main" onClick={() => setOpen({ kind: "add" })}>
                         Add a role
@@ -45,7 +46,7 @@ function columns(open: (one: Open) => void): Column<Role>[] {
         {
             head: "Role",
             cell: (role) => (
-                <div>
+                <div className={styles.name}>
                     <strong>{role.name}</strong>
                     <div className={styles.quiet}>{role.is_built_in ? "built in" : role.description}</div>
                 </div>

@@ -1,16 +1,17 @@
 import { answered, api } from "../../api/client";
-import { queries } from "../../api/queries";
-import { Button } from "../../components/button";
 import { FromNow } from "../../components/clock";
 import styles from "./admin.module.css";
+import { agentOf } from "./agents";
+import { Confirmed } from "./confirmed";
 import { Listing } from "./listing";
 
 /** Where everybody is logged in, and the API tokens that everybody has; each can be ended. */
 export function Component() {
     return (
         <>
-            <h2>Sessions</h2>
             <Listing
+                title="Sessions"
+                about="Where people and programs are logged in."
                 label="Sessions"
                 cacheKey={["sessions"]}
                 ask={async () => {
@@ -25,8 +26,10 @@ export function Component() {
                         head: "Where",
                         cell: (session) => (
                             <div>
-                                {session.address}
-                                <div className={styles.quiet}>{session.user_agent}</div>
+                                {session.address} {session.current && <strong>(this one)</strong>}
+                                <div className={styles.quiet} title={session.user_agent}>
+                                    {agentOf(session.user_agent)}
+                                </div>
                             </div>
                         ),
                     },
@@ -36,15 +39,23 @@ export function Component() {
                     {
                         head: "Actions",
                         isHeadHidden: true,
-                        cell: ({ id, username, current }) =>
+                        cell: ({ id, username, address, current }) =>
                             !current && (
-                                <End label={`End a session of ${username}`} words="End" end={() => endSession(id)} />
+                                <Confirmed
+                                    words="End"
+                                    label={`End the session of ${username} from ${address}`}
+                                    title={`End the session of ${username} from ${address}?`}
+                                    button="End session"
+                                    effect="Whoever uses it is logged out at once, and has to log in again."
+                                    act={() => endSession(id)}
+                                />
                             ),
                     },
                 ]}
             />
-            <h2>API tokens</h2>
             <Listing
+                title="API tokens"
+                about="What programs log in with, as the account that made it."
                 label="API tokens"
                 cacheKey={["tokens"]}
                 ask={async () => {
@@ -65,8 +76,15 @@ export function Component() {
                     {
                         head: "Actions",
                         isHeadHidden: true,
-                        cell: ({ id, name }) => (
-                            <End label={`Revoke token ${name}`} words="Revoke" end={() => revoke(id)} />
+                        cell: ({ id, name, username }) => (
+                            <Confirmed
+                                words="Revoke"
+                                label={`Revoke token ${name} of ${username}`}
+                                title={`Revoke token ${name} of ${username}?`}
+                                button="Revoke token"
+                                effect="Programs that log in with it are refused at once. It cannot be made valid again."
+                                act={() => revoke(id)}
+                            />
                         ),
                     },
                 ]}
@@ -79,17 +97,3 @@ const endSession = (id: string) =>
     answered(api.DELETE("/auth/sessions/{session_id}", { params: { path: { session_id: id } } }));
 
 const revoke = (id: string) => answered(api.DELETE("/auth/tokens/{token_id}", { params: { path: { token_id: id } } }));
-
-function End({ label, words, end }: { label: string; words: string; end: () => Promise<unknown> }) {
-    const click = async () => {
-        await end();
-        await queries.invalidateQueries();
-    };
-    return (
-        <div className={styles.row}>
-            <Button look="quiet" aria-label={label} onClick={() => void click()}>
-                {words}
-            </Button>
-        </div>
-    );
-}

@@ -13,16 +13,36 @@ export function Component() {
     });
     if (config.isError) return <ErrorNote error={config.error} />;
     if (config.data === undefined) return <Skeleton height="24rem" />;
-    return config.data.sections.map((section) => (
-        <Table
-            key={section.name}
-            label={`Settings: ${section.name}`}
-            rows={section.options}
-            keyOf={(option) => option.key}
-            columns={[
-                { head: `Setting (${section.name})`, cell: (option) => <code>{option.key}</code> },
-                { head: "Value", cell: (option) => <pre className={styles.value}>{option.value}</pre> },
-            ]}
-        />
-    ));
+    return (
+        <>
+            <p className={styles.quiet}>
+                What this web server runs with: from <code>treadle.toml</code> and from variables of the environment
+                such as <code>TREADLE_PARALLELISM</code>.
+            </p>
+            {config.data.sections.map((section) => (
+                <Table
+                    key={section.name}
+                    label={`Settings: ${section.name}`}
+                    rows={section.options}
+                    keyOf={(option) => option.key}
+                    columns={[
+                        { head: nameOf(section.name), cell: (option) => <code>{option.key}</code> },
+                        { head: "Value", cell: (option) => <Value value={option.value} /> },
+                    ]}
+                />
+            ))}
+        </>
+    );
+}
+
+/** The settings themselves stand in a section of this name. */
+const MAIN = "treadle";
+
+function nameOf(section: string): string {
+    return section === MAIN ? "Setting" : `Setting of [${section}]`;
+}
+
+function Value({ value }: { value: unknown }) {
+    if (value === "" || value === null || value === undefined) return <span className={styles.quiet}>not set</span>;
+    return <pre className={styles.value}>{String(value)}</pre>;
 }

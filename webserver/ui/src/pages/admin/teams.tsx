@@ -30,6 +30,7 @@ export function Component() {
                     title: "No teams",
                     words: "A team owns folders of DAG files; its members have a role for them.",
                 }}
+                about="Who owns which folders of DAG files, and who belongs to them with which role."
                 actions={
                     <Button look="main" onClick={() => setOpen({ kind: "add" })}>
                         Add a team
@@ -39,7 +40,7 @@ export function Component() {
             {open?.kind === "add" && <TeamForm onClose={close} />}
             {open?.kind === "edit" && <TeamForm team={open.team} onClose={close} />}
             {open?.kind === "members" && <TeamMembers team={open.team} onClose={close} />}
-            {open?.kind === "delete" && <Deletion name={open.team.name} onClose={close} />}
+            {open?.kind === "delete" && <Deletion team={open.team} onClose={close} />}
         </>
     );
 }
@@ -49,19 +50,24 @@ function columns(open: (one: Open) => void): Column<Team>[] {
         {
             head: "Team",
             cell: (team) => (
-                <div>
+                <div className={styles.name}>
                     <strong>{team.name}</strong>
                     <div className={styles.quiet}>{team.description}</div>
                 </div>
             ),
         },
-        { head: "Folders", cell: (team) => <pre className={styles.value}>{team.folders.join("\n")}</pre> },
+        {
+            head: "Folders",
+            cell: (team) =>
+                team.folders.length === 0 ? (
+                    <span className={styles.quiet}>none</span>
+                ) : (
+                    <pre className={styles.value}>{team.folders.join("\n")}</pre>
+                ),
+        },
         {
             head: "Members",
-            cell: (team) =>
-                Object.entries(team.members)
-                    .map(([username, role]) => `${username} (${role})`)
-                    .join(", "),
+            cell: (team) => membersOf(team) || <span className={styles.quiet}>none</span>,
         },
         {
             head: "Actions",
@@ -77,6 +83,12 @@ function columns(open: (one: Open) => void): Column<Team>[] {
             ),
         },
     ];
+}
+
+function membersOf(team: Team): string {
+    return Object.entries(team.members)
+        .map(([username, role]) => `${username} (${role})`)
+        .join(", ");
 }
 
 function TeamForm({ team, onClose }: { team?: Team; onClose: () => void }) {
@@ -111,7 +123,8 @@ function TeamForm({ team, onClose }: { team?: Team; onClose: () => void }) {
     );
 }
 
-function Deletion({ name, onClose }: { name: string; onClose: () => void }) {
+function Deletion({ team, onClose }: { team: Team; onClose: () => void }) {
+    const { name, folders } = team;
     return (
         <FormDialog
             title={`Delete team ${name}?`}
@@ -121,6 +134,9 @@ function Deletion({ name, onClose }: { name: string; onClose: () => void }) {
             onClose={onClose}
         >
             <p>Its members lose what they may do with its DAGs, pools, variables and connections.</p>
+            <p>
+                Members: {membersOf(team) || "none"}. Folders: {folders.join(", ") || "none"}.
+            </p>
         </FormDialog>
     );
 }

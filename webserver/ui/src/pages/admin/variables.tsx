@@ -7,6 +7,7 @@ import { FormDialog, written, writtenOrNull } from "../../components/form_dialog
 import type { Column } from "../../components/table";
 import styles from "./admin.module.css";
 import { Listing } from "./listing";
+import { SearchOfList, useSearched } from "./search";
 
 type Variable = Got<"/api/v2/variables">["variables"][number];
 type Open = { kind: "add" } | { kind: "edit" | "delete"; variable: Variable };
@@ -14,7 +15,7 @@ type Open = { kind: "add" } | { kind: "edit" | "delete"; variable: Variable };
 /** Variables: values that DAGs read by their key. */
 export function Component() {
     const [open, setOpen] = useState<Open | null>(null);
-    const [search, setSearch] = useState("");
+    const search = useSearched();
     const mayEdit = may(useMe(), "edit variables");
     return (
         <>
@@ -28,15 +29,15 @@ export function Component() {
                 }}
                 columns={columns(setOpen, mayEdit)}
                 keyOf={(one) => `${one.team_name ?? ""} ${one.key}`}
-                empty={{ title: "No variables", words: "A DAG reads one by its key: Variable.get('key')." }}
+                empty={
+                    search === ""
+                        ? { title: "No variables", words: "A DAG reads one by its key: Variable.get('key')." }
+                        : { title: `No key has ${search} in it`, words: "Search for less of it." }
+                }
+                about="Values that DAGs read by their key. What a key names as a secret is not shown."
                 actions={
                     <>
-                        <Field
-                            label="Key"
-                            type="search"
-                            value={search}
-                            onChange={(event) => setSearch(event.target.value)}
-                        />
+                        <SearchOfList label="Search keys" />
                         {mayEdit && (
                             <Button look="main" onClick={() => setOpen({ kind: "add" })}>
                                 Add a variable
@@ -54,10 +55,17 @@ export function Component() {
 
 function columns(open: (one: Open) => void, mayEdit: boolean): Column<Variable>[] {
     return [
-        { head: "Key", cell: (one) => <strong>{one.key}</strong> },
-        { head: "Value", cell: (one) => <pre className={styles.value}>{one.value}</pre> },
-        { head: "Description", cell: (one) => one.description },
-        { head: "Team", cell: (one) => one.team_name },
+        {
+            head: "Key",
+            cell: (one) => (
+                <div className={styles.name}>
+                    <strong>{one.key}</strong>
+                    <div className={styles.quiet}>{one.description}</div>
+                </div>
+            ),
+        },
+        { head: "Value", cell: (one) => <pre className={styles.clamped}>{one.value}</pre> },
+        { head: "Team", has: (one) => one.team_name, cell: (one) => one.team_name },
         {
             head: "Actions",
             isHeadHidden: true,

@@ -28,16 +28,18 @@ export function DagTable({ dags, choosing }: { dags: readonly DagRow[]; choosing
 function Name({ dag }: { dag: DagRow }) {
     return (
         <div className={styles.name}>
-            <Link to={dagPath(dag.dag_id)}>{dag.name}</Link>
+            <span className={styles.first}>
+                <Link to={dagPath(dag.dag_id)}>{dag.name}</Link>
+                {dag.tags.map((tag) => (
+                    <Link key={tag} className={styles.tag} to={{ search: `?tag=${encodeURIComponent(tag)}` }}>
+                        {tag}
+                    </Link>
+                ))}
+            </span>
             {dag.has_import_errors && <span className={styles.problem}>its file cannot be imported</span>}
-            {dag.description !== null && <span className={styles.quiet}>{dag.description}</span>}
-            {dag.tags.length > 0 && (
-                <span className={styles.tags}>
-                    {dag.tags.map((tag) => (
-                        <Link key={tag} to={{ search: `?tag=${encodeURIComponent(tag)}` }}>
-                            {tag}
-                        </Link>
-                    ))}
+            {dag.description !== null && (
+                <span className={styles.description} title={dag.description}>
+                    {dag.description}
                 </span>
             )}
         </div>

@@ -17,7 +17,9 @@ export function ComingRuns({ runs }: { runs: Home["coming_runs"] }) {
                     {runs.map((run) => (
                         <li key={run.dag_id}>
                             <Link to={dagPath(run.dag_id)}>{run.dag_name}</Link>
-                            <span className={styles.quiet}>{run.schedule}</span>
+                            <span className={styles.schedule} title={run.schedule ?? undefined}>
+                                {run.schedule}
+                            </span>
                             <span className={styles.end}>
                                 {run.run_after !== null && <FromNow at={run.run_after} />}
                                 <TriggerButton dagId={run.dag_id} look="quiet" isOneOfMany />

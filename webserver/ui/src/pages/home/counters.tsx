@@ -28,7 +28,7 @@ export function Counters({ home }: { home: Home }) {
                 DAGs on
             </Counter>
             <Counter count={home.open_human_steps} to="/human-steps" colour={colourOf("deferred")}>
-                {home.open_human_steps === 1 ? "question" : "questions"} to people
+                {home.open_human_steps === 1 ? "question" : "questions"} open
             </Counter>
         </ul>
     );

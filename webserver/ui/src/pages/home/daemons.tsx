@@ -1,8 +1,12 @@
 import { FromNow } from "../../components/clock";
 import { Panel } from "../../components/page";
 import { StateSign } from "../../components/state";
+import { lengthOf } from "../../components/times";
 import styles from "./home.module.css";
 import type { Home } from "./shape";
+
+/** A beat or two late is no news. */
+const LATE_SECONDS = 30;
 
 /** Every process of the installation, and what is missing. */
 export function Daemons({ home }: { home: Home }) {
@@ -13,6 +17,12 @@ export function Daemons({ home }: { home: Home }) {
                     No {kind} is alive. Start one with <code>treadle {kind}</code>.
                 </p>
             ))}
+            {home.schedule_lag_seconds > LATE_SECONDS && (
+                <p className={styles.problem}>
+                    Schedules are {lengthOf(home.schedule_lag_seconds)} late: the oldest run that is due is not made
+                    yet.
+                </p>
+            )}
             <ul className={styles.rows}>
                 {home.daemons.map((daemon) => (
                     <li key={daemon.id}>

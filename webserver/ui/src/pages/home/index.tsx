@@ -8,6 +8,7 @@ import { ComingRuns } from "./coming_runs";
 import { Counters } from "./counters";
 import { Daemons } from "./daemons";
 import { FailedRuns } from "./failed_runs";
+import { FailingWatchers } from "./failing_watchers";
 import { Forecast } from "./forecast";
 import styles from "./home.module.css";
 import { Pools } from "./pools";
@@ -24,6 +25,7 @@ export function Component() {
             ) : (
                 <div className={styles.home}>
                     <Counters home={home.data} />
+                    {home.data.failing_watchers > 0 && <FailingWatchers count={home.data.failing_watchers} />}
                     {home.data.import_error_count > 0 && <BrokenFiles home={home.data} />}
                     <Forecast />
                     <div className={styles.columns}>

@@ -25,16 +25,18 @@ export function StepCard({ step }: { step: Step }) {
             <Facts>
                 {step.asked_at !== null && (
                     <Fact name="Asked">
-                        <FromNow at={step.asked_at} />
+                        <FromNow at={step.asked_at} isPast />
                     </Fact>
                 )}
                 {step.answered_at === null && step.due_at !== null && (
-                    <Fact name="Answer wanted">
+                    <Fact name="Wanted">
                         <FromNow at={step.due_at} />
-                        {step.defaults !== null && `; without one: ${step.defaults.join(", ")}`}
+                        {step.defaults !== null && `, or else: ${step.defaults.join(", ")}`}
                     </Fact>
                 )}
-                <Fact name="May answer">{assignees.length === 0 ? "who may edit the run" : assignees.join(", ")}</Fact>
+                <Fact name="May answer">
+                    {assignees.length === 0 ? "everybody who may edit the run" : assignees.join(", ")}
+                </Fact>
             </Facts>
             {step.answered_at !== null && <Answer step={step} />}
             {step.answered_at === null && <FormOrReason step={step} mayEdit={may(me, "edit runs", step.dag_id)} />}

@@ -12,15 +12,28 @@ export const keyOf = (run: RunRow): string => `${run.dag_id} ${run.run_id}`;
 export const COLUMNS: Column<RunRow>[] = [
     { head: "State", cell: (run) => <State state={run.state} /> },
     {
+        head: "DAG",
+        cell: (run) => (
+            <Link className={styles.dag} to={dagPath(run.dag_id)}>
+                {run.dag_name}
+            </Link>
+        ),
+    },
+    {
         head: "Run",
         cell: (run) => (
-            <div className={styles.name}>
-                <Link to={runPath(run.dag_id, run.run_id)}>{run.run_id}</Link>
-                {run.note !== null && <span className={styles.quiet}>{run.note}</span>}
+            <div className={styles.run}>
+                <Link to={runPath(run.dag_id, run.run_id)} title={run.run_id}>
+                    {run.run_id}
+                </Link>
+                {run.note !== null && (
+                    <span className={styles.description} title={run.note}>
+                        {run.note}
+                    </span>
+                )}
             </div>
         ),
     },
-    { head: "DAG", cell: (run) => <Link to={dagPath(run.dag_id)}>{run.dag_name}</Link> },
     {
         head: "Made by",
         isWide: true,
@@ -29,5 +42,4 @@ export const COLUMNS: Column<RunRow>[] = [
     { head: "Logical date", isWide: true, cell: (run) => <Moment at={run.logical_date} /> },
     { head: "Started", cell: (run) => <Moment at={run.started_at} /> },
     { head: "Took", isNumber: true, cell: (run) => <Took from={run.started_at} to={run.ended_at} /> },
-    { head: "Version", isNumber: true, isWide: true, cell: (run) => run.version_number },
 ];

@@ -4,6 +4,7 @@ import { Link } from "react-router";
 import { ticksOf } from "../../charts/time_axis";
 import { useNow, useZone } from "../../components/clock";
 import { dagPath } from "../../components/links";
+import { dateIn } from "../../components/times";
 import { placeIn, type Row, rowsOf, type Timeline } from "./model";
 import { PoolLoad } from "./pool_load";
 import styles from "./timeline.module.css";
@@ -45,7 +46,9 @@ export function Chart({ timeline, search }: ChartProps) {
     return (
         <div className={styles.frame} ref={frame} {...REACHABLE}>
             <div className={styles.axis}>
-                <span className={styles.name}>{zone}</span>
+                <span className={styles.name}>
+                    {dateIn(zone, timeline.since)} {zone}
+                </span>
                 <div className={styles.track}>
                     {ticks.map((tick) => (
                         <span key={tick.at} style={{ left: `${place(tick.at)}%` }}>
@@ -64,6 +67,7 @@ export function Chart({ timeline, search }: ChartProps) {
                 {timeline.pools.map((pool) => (
                     <PoolLoad key={pool.pool} pool={pool} nowPlace={place(now)} />
                 ))}
+                {rows.length === 0 && <p className={styles.none}>No DAG that ran or will run has that in its name.</p>}
                 <div style={{ height: list.getTotalSize(), position: "relative" }}>
                     {list.getVirtualItems().map((item) => {
                         const row = rows[item.index];

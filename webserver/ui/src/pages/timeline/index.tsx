@@ -55,6 +55,7 @@ export function Component() {
                     Now
                 </Button>
                 <Button onClick={() => move(0.5)}>Later →</Button>
+                <span className={styles.planned}>planned by a schedule</span>
             </div>
             {timeline.isError && <ErrorNote error={timeline.error} />}
             {timeline.isPending && <Skeleton height="30rem" />}

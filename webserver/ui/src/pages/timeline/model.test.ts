@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { outlineOf, placeIn, rowsOf, windowOf } from "./model";
+import { outlineOf, peakOf, placeIn, rowsOf, windowOf } from "./model";
 
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 30, 12, minute)).toISOString();
 const run = (dagId: string, from: number, to: number | null) => ({
@@ -61,5 +61,15 @@ describe("the window", () => {
 describe("outlineOf", () => {
     it("has steps, and stays below the limit", () => {
         expect(outlineOf([2, 8], 4, 10)).toBe("0,10 0.000,5.00 50.000,5.00 50.000,0.00 100.000,0.00 100,10");
+    });
+});
+
+describe("peakOf", () => {
+    it("tells the most that was held in words that hold for none, a trace and many", () => {
+        expect(peakOf([], 8)).toBe("not used");
+        expect(peakOf([0, 0], 8)).toBe("not used");
+        expect(peakOf([0, 0.02], 8)).toBe("peak under 0.1 of 8");
+        expect(peakOf([1, 2.06], 128)).toBe("peak 2.1 of 128");
+        expect(peakOf([3], null)).toBe("peak 3 slots");
     });
 });

@@ -59,6 +59,14 @@ export function placeIn(since: number, until: number): (at: number) => number {
     return (at) => Math.min(100, Math.max(0, (100 * (at - since)) / (until - since)));
 }
 
+/** Return in words how many slots of a pool were held at most; the load of a moment is the mean over a while. */
+export function peakOf(held: readonly number[], slots: number | null): string {
+    const peak = Math.max(0, ...held);
+    if (peak === 0) return "not used";
+    const number = peak < 0.1 ? "under 0.1" : Number(peak.toFixed(1));
+    return `peak ${number}${slots === null ? " slots" : ` of ${slots}`}`;
+}
+
 /** Return the outline of a pool's load as points of an SVG that is 100 wide and `height` high. */
 export function outlineOf(held: readonly number[], most: number, height: number): string {
     const points = held.flatMap((slots, at) => {

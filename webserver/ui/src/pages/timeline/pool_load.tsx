@@ -1,4 +1,4 @@
-import { outlineOf, type Pool } from "./model";
+import { outlineOf, type Pool, peakOf } from "./model";
 import styles from "./timeline.module.css";
 
 const HEIGHT = 30;
@@ -10,7 +10,7 @@ export function PoolLoad({ pool, nowPlace }: { pool: Pool; nowPlace: number }) {
     const peak = Math.max(0, ...known);
     // A pool that is hardly used is drawn by its own peak, or nothing would be seen; the words tell of how many.
     const most = pool.slots !== null && peak > pool.slots / 4 ? pool.slots : Math.max(0.1, peak * 1.3);
-    const words = `peak ${peak.toFixed(1)}${pool.slots === null ? " slots" : ` of ${pool.slots}`}`;
+    const words = peakOf(known, pool.slots);
     return (
         <div className={styles.pool}>
             <span className={styles.name} title={pool.pool}>
