@@ -9,7 +9,7 @@ from treadle_triggerer.channel import Channel
 
 
 def test_a_parent_that_was_killed_before_the_first_word_holds_up_no_end() -> None:
-    """Seen in chaos: the write found it gone, and what was sent after was waited for for ever."""
+    """The write finds it gone, and what is sent after would be waited for for ever."""
 
     async def serve() -> None:
         loop = asyncio.get_running_loop()
