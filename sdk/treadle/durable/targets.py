@@ -29,20 +29,20 @@ _MAKE: Final = f"""
     )
 """
 
-_EXISTS: Final = f"SELECT to_regclass('{INBOX}') IS NOT NULL"
-
 # Another attempt that has claimed the same key is waited for here: then its row is there, or it is not.
 _CLAIM: Final = f"INSERT INTO {INBOX} (key, task) VALUES (%s, %s) ON CONFLICT (key) DO NOTHING"
 _READ: Final = f"SELECT result FROM {INBOX} WHERE key = %s"
 _ADD: Final = f"INSERT INTO {INBOX} (key, task, result) VALUES (%s, %s, %s)"
 _KEEP: Final = f"UPDATE {INBOX} SET result = %s WHERE key = %s"
 
-# What the role may call, of whichever database this is; the call itself tells whether it is the right one.
-_MAY_COMMIT: Final = """
-    SELECT format('%%I.treadle_commit', space.nspname)
-    FROM pg_proc AS function JOIN pg_namespace AS space ON space.oid = function.pronamespace
-    WHERE function.proname = 'treadle_commit' AND space.nspname = %s
-      AND has_schema_privilege(space.oid, 'USAGE') AND has_function_privilege(function.oid, 'EXECUTE')
+# Whether the inbox is there, and what the role may call, of whichever database this is; the call itself tells if it is
+# the right one. Found by name, not by a join: a new session then reads little of the catalog.
+_LOOK: Final = f"""
+    SELECT to_regclass('{INBOX}') IS NOT NULL, CASE
+        WHEN to_regnamespace(quote_ident(%(schema)s::text)) IS NULL THEN NULL
+        WHEN NOT has_schema_privilege(%(schema)s::text, 'USAGE') THEN NULL
+        WHEN has_function_privilege(to_regproc(quote_ident(%(schema)s::text) || '.treadle_commit')::oid, 'EXECUTE')
+        THEN quote_ident(%(schema)s::text) || '.treadle_commit' END
 """
 
 # DISCARD ALL but for the statements that psycopg has prepared: it would not notice that they are gone. What the task
@@ -106,8 +106,8 @@ class Target:
 
     def __init__(self, database: Any) -> None:
         self.database = database
+        self._looked = False
         self._function: str | None = None
-        self._asked = False
         self._is_ours = False
         self._has_inbox = False
 
@@ -115,9 +115,7 @@ class Target:
         """Return the way of one commit, if the role may go it; asked outside of the transaction."""
         if commit is None:
             return None
-        if not self._asked:
-            found = self.database.execute(_MAY_COMMIT, (commit["schema"],)).fetchone()
-            self._function, self._asked = found[0] if found else None, True
+        self._look(commit["schema"])
         if self._function is None:
             return None
         one = OneCommit(self.database, self._function, commit["attempt"])
@@ -127,12 +125,19 @@ class Target:
 
     def inbox(self, key: str, task: str, *, is_new: bool) -> Inbox:
         """Return the way by the inbox, its table made if it is not there; asked outside of the transaction."""
-        if not self._has_inbox and not self.database.execute(_EXISTS).fetchone()[0]:
+        self._look(None)
+        if not self._has_inbox:
             with self.database.transaction():
                 self.database.execute(_LOCK)
                 self.database.execute(_MAKE)
-        self._has_inbox = True
+            self._has_inbox = True
         return Inbox(self.database, key, task, is_new=is_new)
+
+    def _look(self, schema: str | None) -> None:
+        """Learn what is there, once a session."""
+        if not self._looked:
+            self._has_inbox, self._function = self.database.execute(_LOOK, {"schema": schema}).fetchone()
+            self._looked = True
 
 
 _kept: dict[tuple[Any, ...], Target] = {}

@@ -33,27 +33,33 @@ class Masker:
     """Knows secrets and replaces them in text."""
 
     def __init__(self) -> None:
+        self._known: set[str] = set()
         self._forms: set[str] = set()
-        self._substitute: Callable[[str, str], str] | None = None
+        self._ordered: tuple[str, ...] = ()
+        self._substitute: tuple[tuple[str, ...], Callable[[str, str], str]] | None = None
+        """Of which forms it is, and the function."""
 
     def add(self, secret: object) -> None:
         """Register a secret: a text, bytes, or any nesting of dicts and lists, all of whose texts are secret."""
-        before = len(self._forms)
         for text in _texts(secret):
-            if len(text) >= MIN_LENGTH and text.lower() not in _ORDINARY:
+            if len(text) >= MIN_LENGTH and text not in self._known and text.lower() not in _ORDINARY:
                 self._forms.update(_forms(text))
-        if len(self._forms) != before:
-            self._substitute = None
+                self._known.add(text)
 
     def mask(self, text: str) -> str:
         """Return ``text`` with every known secret replaced by ``***``."""
-        if not self._forms:
-            return text
-        if self._substitute is None:
+        forms = self._ordered
+        # They only become more; another thread may have added some.
+        if len(forms) != len(self._forms):
             # The longest first, so that a secret which contains another is replaced whole.
-            longest_first = sorted(self._forms, key=lambda form: (-len(form), form))
-            self._substitute = re.compile("|".join(map(re.escape, longest_first))).sub
-        return self._substitute(MASK, text)
+            forms = self._ordered = tuple(sorted(self._forms, key=lambda form: (-len(form), form)))
+        # Few texts hold a secret: the expression, which takes a millisecond to make, is made for the first that does.
+        if not any(form in text for form in forms):
+            return text
+        made = self._substitute
+        if made is None or made[0] is not forms:
+            made = self._substitute = forms, re.compile("|".join(map(re.escape, forms))).sub
+        return made[1](MASK, text)
 
     def mask_value(self, value: Any) -> Any:
         """Return plain data with every text in it masked, and values under secret-looking keys replaced whole."""
@@ -72,8 +78,9 @@ class Masker:
 
     def clear(self) -> None:
         """Forget all secrets (tests, and a child that runs several attempts in turn)."""
+        self._known.clear()
         self._forms.clear()
-        self._substitute = None
+        self._ordered, self._substitute = (), None
 
 
 MASKER: Final = Masker()
