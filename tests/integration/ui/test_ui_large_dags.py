@@ -124,6 +124,10 @@ def test_the_critical_path_goes_through_what_ended_last(clock: ManualClock) -> N
 
     bars = [bar("a", 0, 1), bar("b", 1, 11), bar("c", 1, 61), bar("d", 61, 62)]
     assert critical_path(bars, {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")}) == ["a", "c", "d"]
+    # What was skipped had to wait too: the path goes through it to what ran.
+    skipped = bar("d", 61, 61) | {"started_at": None, "ended_at": None}
+    upstream = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c"), "e": ("a", "d")}
+    assert critical_path([*bars[:3], skipped, bar("e", 62, 63)], upstream) == ["a", "c", "e"]
 
 
 def test_a_run_under_way_is_expected_to_take_the_median_of_the_last_ones(

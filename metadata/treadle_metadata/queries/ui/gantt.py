@@ -40,10 +40,14 @@ def attempts(connection: Connection, run: Mapping[str, Any]) -> tuple[list[Mappi
 
 
 def critical_path(found: Sequence[Mapping[str, Any]], upstream: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the tasks, first to last, whose ends the run's end had to wait for; ``upstream`` in topological order."""
+    """Return the tasks, first to last, whose ends the run's end had to wait for; ``upstream`` in topological order.
+
+    What ended without having run (skipped, upstream failed) is passed through: it is not of the path, but what it
+    waited for is.
+    """
     ends: dict[str, datetime] = {}
     for row in found:
-        end = row["ended_at"] or (row["instance_ended_at"] if row["started_at"] is not None else None)
+        end = row["ended_at"] or row["instance_ended_at"]
         if end is not None and (row["task_id"] not in ends or end > ends[row["task_id"]]):
             ends[row["task_id"]] = end
     # Of two that ended at once the one further down, which may have waited for the other.
@@ -53,4 +57,5 @@ def critical_path(found: Sequence[Mapping[str, Any]], upstream: Mapping[str, Seq
     while (last := max(found_ends, key=lambda one: (ends[one], order.get(one, -1)), default=None)) is not None:
         path.append(last)
         found_ends = [one for one in upstream.get(last, ()) if one in ends and one not in path]
-    return path[::-1]
+    ran = {row["task_id"] for row in found if row["started_at"] is not None}
+    return [one for one in reversed(path) if one in ran]
