@@ -27,7 +27,15 @@ export function PageHead({ title, tab = title, children, actions }: PageHeadProp
 }
 
 /** A framed part of a page with a title of its own. */
-export function Panel({ title, children, className }: { title: string; children: ReactNode; className?: string }) {
+export function Panel({
+    title,
+    children,
+    className,
+}: {
+    title: string;
+    children: ReactNode;
+    className?: string | undefined;
+}) {
     return (
         <section className={[styles.panel, className].filter(Boolean).join(" ")} aria-label={title}>
             <h2>{title}</h2>

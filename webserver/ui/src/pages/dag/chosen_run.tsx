@@ -1,4 +1,5 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { Link } from "react-router";
 import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
@@ -11,7 +12,7 @@ import styles from "./chosen_run.module.css";
 import { useAddress } from "./use_address";
 
 /** The run that the address names: how it stands, and the way to its pages. It takes one line, chosen or not. */
-export function ChosenRun({ dagId, otherwise }: { dagId: string; otherwise: string }) {
+export function ChosenRun({ dagId, otherwise }: { dagId: string; otherwise: ReactNode }) {
     const [address, change] = useAddress();
     const runId = address.get("run");
     return (

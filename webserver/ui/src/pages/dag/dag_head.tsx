@@ -18,7 +18,10 @@ export function DagHead({ dag }: { dag: DagHeadShape }) {
                 actions={
                     <>
                         <Star dag={dag} />
-                        <OnSwitch dag={dag} />
+                        <span className={styles.on}>
+                            {dag.is_paused ? "Paused" : "On"}
+                            <OnSwitch dag={dag} />
+                        </span>
                         {dag.is_backfillable && <BackfillButton dagId={dag.dag_id} />}
                         <TriggerButton dagId={dag.dag_id} look="main" />
                     </>

@@ -81,7 +81,7 @@ function Rows({ dagId, actor, event }: { dagId: string; actor: string | null; ev
 const COLUMNS: Column<AuditRow>[] = [
     { head: "When", cell: (row) => <Moment at={row.happened_at} /> },
     { head: "By", cell: (row) => row.actor },
-    { head: "What", cell: (row) => row.event.replaceAll("_", " ") },
+    { head: "What", cell: (row) => <span className={styles.what}>{row.event.replaceAll("_", " ")}</span> },
     { head: "Of", cell: (row) => <Of row={row} /> },
     { head: "Detail", cell: (row) => <span className={styles.quiet}>{detailOf(row)}</span> },
 ];

@@ -66,26 +66,28 @@ function Key() {
     return (
         <ul className={styles.key} aria-label="Signs of the calendar">
             <li>
-                <i data-kind="success" data-level="1" /> <i data-kind="success" data-level="3" /> all succeeded: few,
-                many runs
+                <i data-kind="success" data-level="1" />
+                <i data-kind="success" data-level="3" />
+                all succeeded: few, many runs
             </li>
             <li>
                 <i data-kind="failed" data-level="1">
                     ✕
-                </i>{" "}
+                </i>
                 <i data-kind="failed" data-level="3">
                     ✕
-                </i>{" "}
+                </i>
                 some, all failed
             </li>
             <li>
                 <i data-kind="running" data-level="2">
                     ▸
-                </i>{" "}
+                </i>
                 not ended yet
             </li>
             <li>
-                <i data-kind="planned" /> planned
+                <i data-kind="planned" />
+                planned
             </li>
         </ul>
     );

@@ -9,7 +9,6 @@ import { ErrorNote, Skeleton } from "../../../components/notes";
 import { Panel } from "../../../components/page";
 import { lengthOf } from "../../../components/times";
 import { useDag } from "../shape";
-import toolbar from "../toolbar.module.css";
 import styles from "./details.module.css";
 
 type Details = Got<"/api/v2/dags/{dag_id}/details">;
@@ -28,9 +27,9 @@ export function Component() {
 
 function Shown({ dag }: { dag: Details }) {
     return (
-        <div className={toolbar.part}>
+        <div className={styles.parts}>
             {dag.doc_md !== null && (
-                <Panel title="About">
+                <Panel title="About" className={styles.wide}>
                     <Markdown text={dag.doc_md} />
                 </Panel>
             )}
@@ -41,7 +40,7 @@ function Shown({ dag }: { dag: Details }) {
                     <Row name="Starts">{dag.start_date === null ? "–" : <Moment at={dag.start_date} />}</Row>
                     <Row name="Ends">{dag.end_date === null ? "never" : <Moment at={dag.end_date} />}</Row>
                     <Row name="Missed times">{toldBy(MISSED, dag.catchup_policy)}</Row>
-                    <Row name="A time that comes while no run may start">{toldBy(OVERLAP, dag.overlap_policy)}</Row>
+                    <Row name="Times at the limit of runs">{toldBy(OVERLAP, dag.overlap_policy)}</Row>
                     <Row name="Next run after">
                         <Moment at={dag.next_dagrun_run_after} />
                     </Row>
@@ -84,12 +83,12 @@ function Shown({ dag }: { dag: Details }) {
                 </Rows>
             </Panel>
             {Object.keys(dag.params ?? {}).length > 0 && (
-                <Panel title="Params">
+                <Panel title="Params" className={styles.wide}>
                     <JsonView value={dag.params} />
                 </Panel>
             )}
             {dag.asset_expression !== null && (
-                <Panel title="Assets that it waits for">
+                <Panel title="Assets that it waits for" className={styles.wide}>
                     <JsonView value={dag.asset_expression} />
                 </Panel>
             )}

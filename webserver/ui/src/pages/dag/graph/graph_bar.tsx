@@ -75,6 +75,8 @@ function Names({ graph }: { graph: GraphShape }) {
     return tasks.slice(0, 2000).map((node) => <option key={node.id} value={node.id} />);
 }
 
+const tasksOf = (count: number): string => (count === 0 ? "no task" : `${count} task${count === 1 ? "" : "s"}`);
+
 /** What is known of the chosen task without a run. */
 function Chosen({ dagId, node, graph }: { dagId: string; node: GraphNode; graph: GraphShape }) {
     const [, change] = useAddress();
@@ -86,7 +88,7 @@ function Chosen({ dagId, node, graph }: { dagId: string; node: GraphNode; graph:
             <span>{node.operator}</span>
             <span>trigger rule {node.trigger_rule?.replaceAll("_", " ")}</span>
             <span>
-                waits for {above}, {below} wait for it
+                waits for {tasksOf(above)}; {below === 1 ? "1 task waits" : `${tasksOf(below)} wait`} for it
             </span>
             <Link to={`${dagPath(dagId)}/tasks?task=${encodeURIComponent(node.id)}`}>How long it takes</Link>
             <Button look="quiet" onClick={() => change({ task: null })}>

@@ -8,6 +8,7 @@ import { Legend } from "../legend";
 import { useAddress, useFolding } from "../use_address";
 import { versionOf } from "../version_select";
 import { Canvas } from "./canvas";
+import { EdgeSigns } from "./edge_signs";
 import styles from "./graph.module.css";
 import { GraphBar } from "./graph_bar";
 import { layOut } from "./layout";
@@ -75,7 +76,10 @@ function Shown({ graph, runId, version, states }: ShownProps) {
                 ) : (
                     <LaidOut seen={seen} layoutKey={[graph.dag_id, graph.version_number, [...folded].join("\n")]} />
                 )}
-                <Legend states={Object.values(states ?? {}).map((cell) => cell.state)} />
+                <div className={styles.signs}>
+                    <Legend states={Object.values(states ?? {}).map((cell) => cell.state)} />
+                    {address.get("view") !== "list" && <EdgeSigns edges={seen.edges} />}
+                </div>
             </div>
         </SeenContext>
     );

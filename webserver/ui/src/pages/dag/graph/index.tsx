@@ -15,11 +15,26 @@ export { shouldRevalidate } from "../early";
 
 /** The graph of the DAG, with the states of the run that the address names. */
 export function Component() {
-    const { dag_id: dagId } = useDag();
-    const [address] = useAddress();
+    const { dag_id: dagId, recent_runs: runs } = useDag();
+    const [address, change] = useAddress();
+    const newest = runs[0]?.run_id;
     return (
         <div className={styles.page}>
-            <ChosenRun dagId={dagId} otherwise="Choose a run in the grid to see its states here." />
+            <ChosenRun
+                dagId={dagId}
+                otherwise={
+                    newest === undefined ? (
+                        "Once there are runs, their states can be seen here."
+                    ) : (
+                        <>
+                            Choose a run in the grid to see its states here, or{" "}
+                            <button type="button" className={styles.newest} onClick={() => change({ run: newest })}>
+                                show the newest run
+                            </button>
+                        </>
+                    )
+                }
+            />
             <GraphView dagId={dagId} runId={address.get("run")} />
         </div>
     );

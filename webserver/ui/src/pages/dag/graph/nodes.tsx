@@ -31,7 +31,7 @@ const TaskNode = memo(function TaskNode({ data }: NodeProps<FlowNode>) {
                 <span>{node.label}</span>
             </Opener>
             <small title={facts}>
-                {facts}
+                {facts !== "" && <span>{facts}</span>}
                 {counts !== null && <StateCounts counts={counts} />}
             </small>
         </div>

@@ -20,6 +20,8 @@ interface GridTableProps {
     folded: ReadonlySet<string>;
     chosen: string | null;
     onFold: (groupId: string) => void;
+    /** null: there are no groups. */
+    onFoldAll: ((close: boolean) => void) | null;
     onChoose: (runId: string) => void;
     /** The oldest of the columns is almost seen. */
     onEnd: () => void;
@@ -29,7 +31,8 @@ interface GridTableProps {
  * The grid, of which only what is seen is drawn. It reads from right to left: the newest run stands at the right, and
  * older ones are fetched as one scrolls to the left.
  */
-export function GridTable({ dagId, rows, columns, folded, chosen, onFold, onChoose, onEnd }: GridTableProps) {
+export function GridTable(props: GridTableProps) {
+    const { dagId, rows, columns, folded, chosen, onFold, onFoldAll, onChoose, onEnd } = props;
     const frame = useRef<HTMLDivElement>(null);
     const zone = useZone();
     const marks = useMemo(
@@ -100,6 +103,7 @@ export function GridTable({ dagId, rows, columns, folded, chosen, onFold, onChoo
                     end={(Math.floor(lastRow / BLOCK) + 1) * BLOCK}
                     folded={folded}
                     onFold={onFold}
+                    onFoldAll={onFoldAll}
                 />
             </section>
             <HoverCard frame={frame} columns={columns} rows={rows} />

@@ -1,6 +1,5 @@
 import { useCallback, useMemo } from "react";
 import { queries } from "../../../api/queries";
-import { Button } from "../../../components/button";
 import { Field } from "../../../components/field";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import { ChosenRun } from "../chosen_run";
@@ -38,6 +37,8 @@ export function Component() {
     const folded = useMemo(() => (find === "" ? foldedOf(all, toggled) : new Set<string>()), [all, toggled, find]);
     const rows = useMemo(() => visibleRows(rowsNamed(all, find), folded), [all, find, folded]);
     const states = useMemo(() => statesSeen(columns, rows), [columns, rows]);
+    const hasGroups = useMemo(() => all.some((row) => row.kind === "group"), [all]);
+    const onFoldAll = useCallback((close: boolean) => foldAll(all, close), [foldAll, all]);
     const chosen = address.get("run");
     const choose = useCallback((runId: string) => change({ run: runId === chosen ? null : runId }), [change, chosen]);
     const { hasNextPage, isFetchingNextPage, fetchNextPage } = grid;
@@ -60,12 +61,6 @@ export function Component() {
                     defaultValue={find}
                     onChange={(event) => change({ find: event.target.value })}
                 />
-                {all.some((row) => row.kind === "group") && (
-                    <div className={toolbar.buttons}>
-                        <Button onClick={() => foldAll(all, true)}>Close all groups</Button>
-                        <Button onClick={() => foldAll(all, false)}>Open all groups</Button>
-                    </div>
-                )}
             </div>
             <ChosenRun dagId={dagId} otherwise="Click on a run to choose it: the graph then shows its states." />
             {pages === undefined ? (
@@ -82,6 +77,7 @@ export function Component() {
                         folded={folded}
                         chosen={chosen}
                         onFold={fold}
+                        onFoldAll={hasGroups ? onFoldAll : null}
                         onChoose={choose}
                         onEnd={more}
                     />

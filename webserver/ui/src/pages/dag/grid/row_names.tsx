@@ -10,15 +10,27 @@ interface RowNamesProps {
     end: number;
     folded: ReadonlySet<string>;
     onFold: (groupId: string) => void;
+    /** null: there are no groups. */
+    onFoldAll: ((close: boolean) => void) | null;
 }
 
 /** The names of tasks at the left; groups can be closed. */
-export const RowNames = memo(function RowNames({ rows, first, end, folded, onFold }: RowNamesProps) {
+export const RowNames = memo(function RowNames({ rows, first, end, folded, onFold, onFoldAll }: RowNamesProps) {
     return (
         <div className={styles.names} dir="ltr">
             <div className={styles.corner}>
-                <span>Tasks</span>
                 <span>Runs, the newest at the right</span>
+                {onFoldAll !== null && (
+                    <div>
+                        <button type="button" onClick={() => onFoldAll(true)}>
+                            Close all groups
+                        </button>
+                        <button type="button" onClick={() => onFoldAll(false)}>
+                            Open all groups
+                        </button>
+                    </div>
+                )}
+                <span>Tasks</span>
             </div>
             <div style={{ height: rows.length * CELL, paddingTop: first * CELL }}>
                 {rows.slice(first, end).map((row) => (
