@@ -19,8 +19,10 @@ from treadle_metadata import deferrals, execution, steps
 from treadle_metadata.clock import Clock, SystemClock
 from treadle_metadata.connection import TASKS, WAKE, Database, is_passing, notify
 from treadle_metadata.crypto import Crypto
+from treadle_metadata.errors import MetadataError
+from treadle_metadata.journal_opening import open_with_starts
 from treadle_metadata.settings import Settings
-from treadle_worker.protocol import FinishReport, Request, StartAnswer
+from treadle_worker.protocol import FinishReport, Request, StartAnswer, StartReport
 
 __all__ = ["Answers", "Batch", "DatabaseExecution", "ExecutionApi", "ExecutionUnavailable"]
 
@@ -73,6 +75,7 @@ class DatabaseExecution:
         if batch.starts:
             found = execution.record_starts(connection, batch.starts, now=now, lease_until=now + self._lease)
             answers.starts = [cast("StartAnswer", one) for one in found]
+            self._open_journals(connection, batch.starts, answers.starts, now)
         if batch.finishes:
             finishes = batch.finishes
             if any("deferral" in report for report in finishes):
@@ -83,6 +86,23 @@ class DatabaseExecution:
         if batch.heartbeats:
             answers.ours = execution.record_heartbeats(connection, batch.heartbeats, lease_until=now + self._lease)
         return answers
+
+    def _open_journals(
+        self, connection: Connection, starts: Sequence[StartReport], answers: Sequence[StartAnswer], now: datetime
+    ) -> None:
+        """Have the journals of transactional tasks come with the answers to their starts."""
+        accepted = {one["attempt_id"] for one in answers if one["accepted"]}
+        opening = [one for one in starts if "transaction" in one and one["attempt_id"] in accepted]
+        if not opening:
+            return
+        try:
+            crypto = self._keys()
+        except MetadataError:
+            return  # A start is not refused for a key that is missing: its task asks, and is told.
+        made = open_with_starts(connection, opening, crypto=crypto, now=now)
+        for one in answers:
+            if one["attempt_id"] in made:
+                one["journal"] = made[one["attempt_id"]]
 
     def answer(self, request: Request) -> Any:
         """Answer a question on a connection of its own, so that it does not wait behind finishes."""

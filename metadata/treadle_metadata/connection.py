@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Final, TypeVar, cast
 
 import psycopg
-from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -21,6 +21,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from treadle_metadata.direct import LANE, DirectConnection
 from treadle_metadata.lane import Lane
+from treadle_metadata.statements import tuples
 
 WAKE: Final = "treadle_wake"
 """Channel that tells schedulers to look again; one notification per transaction, never one per row."""
@@ -177,4 +178,4 @@ def _prepare_all(opened: DBAPIConnection, entry: ConnectionPoolEntry) -> None:
 
 def notify(connection: Connection, channel: str, payload: str = "") -> None:
     """Send a notification when the transaction of ``connection`` commits."""
-    connection.execute(text("SELECT pg_notify(:channel, :payload)"), {"channel": channel, "payload": payload})
+    tuples(connection, "SELECT pg_notify(%(channel)s, %(payload)s)", {"channel": channel, "payload": payload})

@@ -1,6 +1,7 @@
 """Opens the journals of attempts that begin with one, as many as asked at once, each with what goes along with it.
 
-Called by ``steps`` for questions of running attempts, one or all that have gathered. One statement makes the journals
+Called by ``steps`` for questions of running attempts, one or all that have gathered, and for transactional tasks as
+their start is recorded. One statement makes the journals
 that are new; only those that were there before are read. A transactional task asks for its connection along with its
 journal, so that both are one round trip. The caller's transaction is all or nothing.
 """
@@ -8,6 +9,7 @@ journal, so that both are one round trip. The caller's transaction is all or not
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import groupby
 from typing import Any, Final, LiteralString
@@ -16,6 +18,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import Connection
 
 from treadle_metadata.crypto import Crypto
+from treadle_metadata.errors import MetadataError
 from treadle_metadata.resources import find_connection
 from treadle_metadata.statements import execute, rows
 
@@ -82,6 +85,38 @@ def open_journals(
     return answers
 
 
+def open_with_starts(
+    connection: Connection, starts: Sequence[Mapping[str, Any]], *, crypto: Crypto, now: datetime
+) -> dict[str, dict[str, Any]]:
+    """Open journals for attempts that were just recorded as started and name a ``transaction``; return those made.
+
+    By the attempts' ids. An attempt whose instance had a journal before asks for it, since of which code that is only
+    its process can tell; so does one whose connection cannot be read, and is told why. Of a new journal its code is
+    asked when there is a step to record (``treadle.durable.journal``).
+    """
+    asked = [{**one, "args": {"plan": ""}} for one in starts]
+    made: dict[str, dict[str, Any]] = {}
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for one in _made(connection, asked, now):
+        start = starts[one["number"]]
+        if one["journal_id"] is None:
+            continue
+        key = (start["transaction"], one["team"])
+        if key not in found:
+            found[key] = {"conn_id": key[0]}
+            with suppress(MetadataError):
+                found[key]["connection"] = find_connection(connection, key[0], crypto=crypto, team=key[1])
+        facts = {"steps": [], "is_new": True, **found[key]}
+        made[start["attempt_id"]] = _identity(start, one, one["journal_id"]) | facts
+    return made
+
+
+def _identity(asked: Mapping[str, Any], row: Mapping[str, Any], journal_id: UUID) -> dict[str, Any]:
+    # With this, a transaction of the attempt can carry its end (treadle_commit), where the task's role may call that.
+    attempt = [str(asked["attempt_id"]), asked["task_instance_id"], str(asked["month"]), row["proof"]]
+    return {"id": str(journal_id), "commit": {"schema": row["schema"], "attempt": attempt}}
+
+
 def _made(connection: Connection, requests: Sequence[Mapping[str, Any]], now: datetime) -> list[Mapping[str, Any]]:
     """Make the journals that are not there; return a row for each attempt that runs."""
     made: list[Mapping[str, Any]] = []
@@ -106,9 +141,7 @@ def _opened(connection: Connection, request: Mapping[str, Any], row: Mapping[str
         answer = _found(connection, request, plan)
     if answer is None:
         return None
-    # With this, a transaction of the attempt can carry its end (treadle_commit), where the task's role may call that.
-    attempt = [str(request["attempt_id"]), request["task_instance_id"], str(request["month"]), row["proof"]]
-    return {**answer, "id": str(answer["id"]), "commit": {"schema": row["schema"], "attempt": attempt}}
+    return {**answer, **_identity(request, row, answer["id"])}
 
 
 def _found(connection: Connection, request: Mapping[str, Any], plan: str) -> Answer:

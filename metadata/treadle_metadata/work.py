@@ -21,11 +21,16 @@ from treadle_metadata.statements import execute, tuples
 WORK: Final = "treadle_work"
 """Channel that tells workers that there is work; with the id of an attempt as payload, that it must end."""
 
+# The commit does not wait for the disk. What a crash of the server takes back of the queue is missed by its attempts'
+# leases, which are renewed for what stands in the queue, and queued anew, not charged (decision 26).
 _PUT: Final = """
-    INSERT INTO work_item (attempt_id, task_instance_id, month, queue, is_callback, workload)
-    SELECT * FROM unnest(%(attempt_ids)s::uuid[], %(ids)s::bigint[], %(months)s::date[], %(queues)s::text[],
-                         %(callbacks)s::boolean[], %(workloads)s::text[])
-    ON CONFLICT (attempt_id) DO NOTHING
+    WITH put AS (
+        INSERT INTO work_item (attempt_id, task_instance_id, month, queue, is_callback, workload)
+        SELECT * FROM unnest(%(attempt_ids)s::uuid[], %(ids)s::bigint[], %(months)s::date[], %(queues)s::text[],
+                             %(callbacks)s::boolean[], %(workloads)s::text[])
+        ON CONFLICT (attempt_id) DO NOTHING
+    )
+    SELECT set_config('synchronous_commit', 'off', true), pg_notify(%(channel)s, '')
 """
 
 
@@ -48,8 +53,7 @@ def put(connection: Connection, workloads: Sequence[Mapping[str, Any]]) -> None:
         "callbacks": ["callback" in one for one in workloads],
         "workloads": [json.dumps(one) for one in workloads],
     }
-    execute(connection, _PUT, columns)
-    notify(connection, WORK)
+    execute(connection, _PUT, columns | {"channel": WORK})
 
 
 def waiting(connection: Connection) -> list[Waiting]:

@@ -57,6 +57,8 @@ def workload(
     )
     if expand_index is not None:
         made["expand_index"] = expand_index
+    if task.transaction is not None:
+        made["transaction"] = task.transaction
     if source is not None:
         made["source"] = source
     if resume is not None:

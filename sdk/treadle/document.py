@@ -195,6 +195,8 @@ class TaskDocument:
     start_trigger: Json = None
     """Of a task that is deferred before any worker starts it: what it waits for (``treadle_worker.protocol.Deferral``).
     """
+    transaction: str | None = None
+    """Of a task whose function gets a transaction: the id of its connection, which an attempt gets as it starts."""
     extra_links: tuple[str, ...] = ()
     """The names of the links that its attempts may have (``treadle.operator_links``), in the order of the operator."""
     line: int | None = field(default=None, compare=False)

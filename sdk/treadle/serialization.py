@@ -123,6 +123,7 @@ def task_document(task: BaseOperator, upstream: Iterable[str]) -> TaskDocument:
         callbacks=tuple(one for one in _ENDS if getattr(task, f"on_{one}_callback")),
         marks=task.marker() if hasattr(task, "marker") else None,
         start_trigger=_start_trigger(task, kind),
+        transaction=_transaction(task, kind),
         extra_links=_extra_links(task, kind),
         line=task.line or None,
         **_retry_fields(task),
@@ -137,6 +138,14 @@ def _start_trigger(task: BaseOperator, kind: type[BaseOperator]) -> Any:
     # Loaded on need: few tasks start from a trigger.
     deferring: Any = importlib.import_module("treadle.runtime.deferring")
     return deferring.start_of(task, kind, source.start_trigger_args)
+
+
+def _transaction(task: BaseOperator, kind: type[BaseOperator]) -> str | None:
+    if not kind.opens_transaction:
+        return None
+    named = task.partial_kwargs if isinstance(task, MappedOperator) else vars(task)
+    conn_id = named.get("conn_id")
+    return conn_id if isinstance(conn_id, str) else None
 
 
 def _extra_links(task: BaseOperator, kind: type[BaseOperator]) -> tuple[str, ...]:

@@ -35,9 +35,10 @@ def note(line):
 @contextmanager
 def running(database: Database, settings: Settings, source: str, retries: int = 5) -> Iterator[Working]:
     """A scheduler with the DAG ``one`` of ``source``, whose task is ``pay``, triggered."""
-    document = DagDocument(
-        "one", tasks=(TaskDocument("pay", operator="PythonOperator", retries=retries, retry_delay_seconds=0),)
-    )
+    task = TaskDocument("pay", operator="PythonOperator", retries=retries, retry_delay_seconds=0)
+    if "@task.transaction" in source:
+        task = replace(task, transaction="target")
+    document = DagDocument("one", tasks=(task,))
     with working(database, replace(settings, database_url=database.url, heartbeat_seconds=0.2)) as one:
         one.install(document, HEAD.format(home=str(settings.home)) + source)
         one.trigger("one")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle_worker.outcomes import Cause
 from treadle_worker.protocol import Workload
@@ -28,6 +28,8 @@ class Attempt:
     """Whether the server has agreed to its start."""
     begin_by: float = 0.0
     """When its lease ends as things stand, on the machine's monotonic clock: its code must not begin after that."""
+    journal: dict[str, Any] | None = None
+    """What came with that agreement, for its child (``StartAnswer``)."""
     template: Template | None = None
     runner: Runner | None = None
     cause: Cause = Cause.NOTHING

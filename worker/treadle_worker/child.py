@@ -59,7 +59,7 @@ def serve_attempts(descriptors: list[int], find_dags: FindDags) -> None:
         if too_late(go):
             os._exit(LOST_HOST)
         try:
-            run_one(stream, order, find_dags)
+            run_one(stream, order, find_dags, go.get("journal"))
         except OSError:
             os._exit(LOST_HOST)
         order = None if order["last"] else stream.receive()
@@ -84,8 +84,8 @@ def _reseed() -> None:
         random.seed()
 
 
-def run_one(stream: FrameStream, order: Message, find_dags: FindDags) -> None:
-    """Run the attempt of ``order`` and report its result.
+def run_one(stream: FrameStream, order: Message, find_dags: FindDags, journal: dict[str, Any] | None = None) -> None:
+    """Run the attempt of ``order`` and report its result; ``journal`` is what came with its start.
 
     Raises:
         OSError: the result cannot be reported, since the socket was closed by the task or the host is gone.
@@ -94,7 +94,7 @@ def run_one(stream: FrameStream, order: Message, find_dags: FindDags) -> None:
     CAPTURE.begin(order["log"])
     current.let_others_follow(whether=not order["last"])
     before = _usage()[0]
-    result = _attempt(stream, order, find_dags)
+    result = _attempt(ChildSupervisor(stream, order["workload"], journal), order, find_dags)
     cpu_seconds, peak = _usage()
     finish = {
         "kind": "finish",
@@ -115,9 +115,8 @@ def _plain(result: AttemptResult) -> Message:
     return {name: getattr(result, name) for name in _RESULT}
 
 
-def _attempt(stream: FrameStream, order: Message, find_dags: FindDags) -> AttemptResult:
+def _attempt(supervisor: ChildSupervisor, order: Message, find_dags: FindDags) -> AttemptResult:
     workload: Workload = order["workload"]
-    supervisor = ChildSupervisor(stream, workload)
     try:
         dag = pick_dag(find_dags(workload), workload["dag_id"], workload["file"])
         if "callback" in workload:

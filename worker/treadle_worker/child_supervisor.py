@@ -24,7 +24,9 @@ class SupervisorError(RuntimeError):
 class SupervisorBase:
     """Answers the questions of one attempt (``treadle.runtime.supervisor.Supervisor``); subclasses say by what way."""
 
-    def __init__(self) -> None:
+    def __init__(self, journal: dict[str, Any] | None = None) -> None:
+        self._journal = journal
+        """What was opened as the attempt started, until it is asked for."""
         self._came_along: dict[str, dict[str, Any] | None] = {}
         """Connections that an answer to another question brought."""
 
@@ -100,7 +102,11 @@ class SupervisorBase:
     def open_journal(self, of: str, plan: str, conn_id: str | None = None) -> dict[str, Any]:  # noqa: ARG002
         """Open the journal of this attempt's durable steps, whose instance the attempt itself names."""
         args = {"plan": plan} if conn_id is None else {"plan": plan, "conn_id": conn_id}
-        found: dict[str, Any] = self._ask("open_journal", args)
+        found, self._journal = self._journal, None
+        if found is None:
+            found = self._ask("open_journal", args)
+        else:
+            conn_id = found.pop("conn_id", None)
         if conn_id is not None and "connection" in found:
             # Answered once: who asks again is told what it is by then. A server that is older answers nothing of it.
             self._came_along[conn_id] = found.pop("connection")
@@ -148,8 +154,8 @@ class SupervisorBase:
 class ChildSupervisor(SupervisorBase):
     """Asks over a task child's socket."""
 
-    def __init__(self, stream: FrameStream, workload: Workload) -> None:
-        super().__init__()
+    def __init__(self, stream: FrameStream, workload: Workload, journal: dict[str, Any] | None = None) -> None:
+        super().__init__(journal)
         self._stream = stream
         self._workload = workload
         self._lock = threading.Lock()

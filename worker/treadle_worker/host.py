@@ -34,7 +34,7 @@ from treadle_worker.outcomes import (
     report_of_exit,
 )
 from treadle_worker.outgoing import Outgoing
-from treadle_worker.protocol import ErrorKind, FinishReport, Workload
+from treadle_worker.protocol import ErrorKind, FinishReport, StartReport, Workload
 from treadle_worker.runner import Runner
 from treadle_worker.system import adopt_orphans, hide_memory
 from treadle_worker.task_log import TaskLog, timestamp
@@ -98,16 +98,17 @@ class Host:
         attempt = Attempt(workload, timestamp(), log, shared)
         self._attempts[attempt.id] = attempt
         self._leases.ask(attempt.id)
-        self._outgoing.starts.append(
-            {
-                "attempt_id": attempt.id,
-                "task_instance_id": workload["task_instance_id"],
-                "month": workload["month"],
-                "hostname": config.hostname,
-                "started_at": attempt.started_at,
-                "subject": subject_of(workload),
-            }
-        )
+        start: StartReport = {
+            "attempt_id": attempt.id,
+            "task_instance_id": workload["task_instance_id"],
+            "month": workload["month"],
+            "hostname": config.hostname,
+            "started_at": attempt.started_at,
+            "subject": subject_of(workload),
+        }
+        if "transaction" in workload:
+            start["transaction"] = workload["transaction"]
+        self._outgoing.starts.append(start)
         self._pool.place(attempt)
 
     def _answered(self, answer: Message) -> None:
@@ -122,6 +123,8 @@ class Host:
             return
         attempt.accepted = True
         attempt.begin_by = self._leases.end_of(attempt.id)
+        attempt.journal = answer.get("journal")
+        keep_secret({"op": "open_journal"}, attempt.journal)
         seconds = attempt.workload["execution_timeout_seconds"]
         if seconds is not None:
             limit = seconds + self.grace_seconds

@@ -116,6 +116,8 @@ class Workload(TypedDict):
     expand_index: NotRequired[list[int]]
     source: NotRequired[str]
     """The text to run, of a version that is not the DAG's newest: the file on disk has another one by now."""
+    transaction: NotRequired[str]
+    """Of a task whose function gets a transaction: the id of its connection, for the report of the start."""
     callback: NotRequired[CallbackFacts]
     resume: NotRequired[Resume]
     """Of a task that was deferred: it goes on, within the same try."""
@@ -165,6 +167,8 @@ class StartReport(TypedDict):
     hostname: str
     started_at: str
     subject: NotRequired[Subject]
+    transaction: NotRequired[str]
+    """The connection that the attempt is going to ask for along with its journal."""
 
 
 class StartAnswer(TypedDict):
@@ -173,6 +177,9 @@ class StartAnswer(TypedDict):
     attempt_id: str
     accepted: bool
     reason: str
+    journal: NotRequired[dict[str, Any]]
+    """Where the start named a ``transaction`` and a new journal was made with it: what ``open_journal`` would answer,
+    but without ``plan``, which is not known yet. It is missing where the attempt has to ask."""
 
 
 class FinishReport(TypedDict):

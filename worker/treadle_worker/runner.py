@@ -107,13 +107,15 @@ class Runner:
             "limits": limits,
             "go": go,
             "begin_by": attempt.begin_by if go else None,
+            "journal": attempt.journal,
             "last": last,
         }
         self._link.send(encode(order))
 
     def go(self, begin_by: float) -> None:
         """Let the waiting child run its attempt, unless it hears of this only after ``begin_by``."""
-        self._link.send(encode({"kind": "go", "begin_by": begin_by}))
+        journal = None if self.attempt is None else self.attempt.journal
+        self._link.send(encode({"kind": "go", "begin_by": begin_by, "journal": journal}))
 
     def reply(self, message: Message) -> None:
         """Answer a question of the child."""

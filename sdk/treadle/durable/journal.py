@@ -33,8 +33,11 @@ class Journal:
         self._of = f"{ti.task_id}[{ti.map_index}]"
         plan = code_version(ti.task)
         found = supervisor.open_journal(self._of, plan, conn_id)
-        if found["plan"] != plan:
+        if found.get("plan", plan) != plan:
             raise StepPlanChangedError(f"task {ti.task_id!r} of run {ti.run_id!r}", found["plan"], plan)
+        self._plan = plan
+        self._is_pinned = "plan" in found
+        """Whether the journal is known to be of this code; one that came with the attempt's start is not, yet."""
         self._id: str = found["id"]
         self.commit: dict[str, Any] | None = found.get("commit")
         """By what a transaction can carry the attempt's end (``treadle.durable.targets``); an old server has none."""
@@ -58,6 +61,7 @@ class Journal:
 
     def record(self, name: str, inputs: str, text: str) -> str:
         """Record the text of a step for good; return what is recorded: another's, if that was first."""
+        self._pin()
         if self._held is not None:
             self._held.append({"name": name, "inputs": inputs, "value": text})
             self._recorded[name, inputs] = text
@@ -66,6 +70,17 @@ class Journal:
         value = text if there is None else there
         self._recorded[name, inputs] = value
         return value
+
+    def _pin(self) -> None:
+        """Say of which code the steps are, before there is one."""
+        if self._is_pinned:
+            return
+        found = self._supervisor.open_journal(self._of, self._plan)
+        if found["id"] != self._id:
+            raise StepError(
+                "the journal of this attempt was discarded meanwhile: no step can be recorded in it any more"
+            )
+        self._is_pinned = True
 
     def note_failure(self, name: str, inputs: str, tried: int, error: BaseException, wait: float | None) -> None:
         """Record that a try of a step failed: evidence, whose loss does not end the task."""
@@ -98,6 +113,7 @@ class Journal:
         """Begin a wait, or look at the one that is under way."""
         if self._held is not None:
             raise StepError(f"step {name!r} cannot wait within a transaction: its locks would wait with it")
+        self._pin()
         asked = {"kind": kind, "name": name, "inputs": inputs, "seconds": seconds}
         return self._supervisor.wait_for_step(self._of, asked)
 

@@ -62,6 +62,9 @@ class BaseOperator(Node):
     can_skip: ClassVar[bool] = False
     """Whether an attempt may name tasks to skip, as branches and short circuits do."""
 
+    opens_transaction: ClassVar[bool] = False
+    """Whether an attempt asks for its journal and the connection ``conn_id`` first of all."""
+
     is_setup: bool = False
     is_teardown: bool = False
     on_failure_fail_dagrun: bool = False

@@ -53,6 +53,7 @@ class TransactionDecoratedOperator(PythonOperator):
     """
 
     custom_operator_name = "@task.transaction"
+    opens_transaction = True
 
     def __init__(self, *, conn_id: str, **arguments: Any) -> None:
         super().__init__(**arguments)

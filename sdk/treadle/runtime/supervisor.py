@@ -91,7 +91,8 @@ class Supervisor(Protocol):
         With ``conn_id`` the connection, which is asked for next, comes along with it, where that saves a question.
 
         Returns ``id``, ``plan`` (that of the recorded steps: the same one, or nothing may be replayed) and ``steps``:
-        name, inputs and value (None: ask :meth:`read_step`) of each that is recorded.
+        name, inputs and value (None: ask :meth:`read_step`) of each that is recorded. Without ``plan`` it is new
+        and was opened as the attempt started: to be opened again before the first step is recorded.
         """
 
     def record_step(self, of: str, step: dict[str, str]) -> str | None:

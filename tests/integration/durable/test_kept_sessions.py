@@ -57,7 +57,7 @@ def test_the_next_attempt_of_a_process_gets_the_session_without_what_was_left_in
     assert ask(named, PID) == first
     assert ask(named, "SELECT to_regclass('mine')::text") is None
     assert ask(named, "SHOW statement_timeout") == "0"
-    assert ask(named, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == 0
+    assert ask(named, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()") == 0
 
 
 def test_what_is_run_often_stays_prepared_from_one_attempt_to_the_next(named: Connection) -> None:
