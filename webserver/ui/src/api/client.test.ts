@@ -20,6 +20,12 @@ describe("answered", () => {
         await expect(refusal(422, { detail })).rejects.toThrow("slots: Input should be a number");
     });
 
+    it("says what it means where no answer came, and lets a call that was given up be", async () => {
+        await expect(answered(Promise.reject(new TypeError("Failed to fetch")))).rejects.toThrow("cannot be reached");
+        const given_up = new DOMException("given up", "AbortError");
+        await expect(answered(Promise.reject(given_up))).rejects.toBe(given_up);
+    });
+
     it("tells the status where the server said nothing", async () => {
         await expect(refusal(502, undefined)).rejects.toThrow("the server answered 502 Refused");
     });

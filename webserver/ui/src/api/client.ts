@@ -31,9 +31,15 @@ interface Answer<T> {
 
 /** Return the data of an answer; throw `ApiError` with the server's sentence when it refused. */
 export async function answered<T>(call: Promise<Answer<T>>): Promise<T> {
-    const { data, error, response } = await call;
+    const { data, error, response } = await call.catch(unreachable);
     if (!response.ok) throw new ApiError(response.status, sentenceOf(error, response));
     return data as T;
+}
+
+/** Say in words of ours that no answer came; browsers have a sentence each, and none says what to do. */
+function unreachable(cause: unknown): never {
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new Error("The server cannot be reached. Is it running, and is this machine on the network?", { cause });
 }
 
 function sentenceOf(error: unknown, response: Response): string {

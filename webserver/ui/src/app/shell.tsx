@@ -7,7 +7,8 @@ import { followLive } from "../api/live";
 import { queries } from "../api/queries";
 import { MeContext } from "../api/rights";
 import { type Me, useSession } from "../api/session";
-import { ErrorNote, Skeleton } from "../components/notes";
+import { Skeleton } from "../components/notes";
+import { QueryError } from "../components/query_error";
 import { PageShortcuts } from "../keyboard/page_shortcuts";
 import { partsFor } from "../pages/admin/parts";
 import { AccountMenu } from "./account_menu";
@@ -30,8 +31,19 @@ const ADMIN = { to: "/admin", label: "Admin", key: "m" };
 export function Shell() {
     const session = useSession();
     if (session.isPending) return <Skeleton height="100vh" />;
-    if (session.isError) return <ErrorNote error={session.error} />;
+    if (session.isLoadingError) return <Unreachable error={session.error} />;
+    if (session.data === undefined) return null;
     return session.data === null ? <Login /> : <Frame me={session.data} />;
+}
+
+/** Nothing is known yet, not even who one is. */
+function Unreachable({ error }: { error: Error }) {
+    return (
+        <main className={styles.alone}>
+            <h1>Treadle</h1>
+            <QueryError error={error} />
+        </main>
+    );
 }
 
 function Frame({ me }: { me: Me }) {

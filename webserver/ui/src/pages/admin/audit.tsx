@@ -6,9 +6,11 @@ import { Button } from "../../components/button";
 import { Moment } from "../../components/clock";
 import { Field } from "../../components/field";
 import { dagPath, runPath, taskPath } from "../../components/links";
-import { EmptyNote, ErrorNote, Skeleton } from "../../components/notes";
+import { EmptyNote, Skeleton } from "../../components/notes";
+import { QueryError } from "../../components/query_error";
 import { type Column, Table } from "../../components/table";
 import styles from "./admin.module.css";
+import { detailOf } from "./audit_detail";
 
 type Row = Got<"/ui/audit">["events"][number];
 
@@ -54,7 +56,7 @@ export function Component() {
                     />
                 ))}
             </div>
-            {audit.isError && <ErrorNote error={audit.error} />}
+            {audit.isLoadingError && <QueryError error={audit.error} />}
             {audit.isPending && <Skeleton height="24rem" />}
             {rows?.length === 0 && (
                 <EmptyNote title="Nothing like that was changed">
@@ -74,19 +76,14 @@ const COLUMNS: Column<Row>[] = [
     { head: "Who", cell: (row) => row.actor },
     { head: "Event", cell: (row) => row.event },
     { head: "Of what", cell: (row) => <Subject row={row} /> },
-    { head: "Details", cell: (row) => <code className={styles.value}>{detailOf(row)}</code> },
+    { head: "Details", cell: (row) => <span className={styles.detail}>{detailOf(row.detail)}</span> },
 ];
 
 function Subject({ row }: { row: Row }) {
     const { dag_id, run_id, task_id, map_index } = row;
     if (dag_id === null) return null;
     if (run_id === null) return <Link to={dagPath(dag_id)}>{dag_id}</Link>;
-    if (task_id === null) return <Link to={runPath(dag_id, run_id)}>{`${dag_id}, ${run_id}`}</Link>;
+    if (task_id === null)
+        return <Link className={styles.detail} to={runPath(dag_id, run_id)}>{`${dag_id}, ${run_id}`}</Link>;
     return <Link to={taskPath(dag_id, run_id, task_id, map_index ?? -1)}>{`${dag_id}, ${task_id}, ${run_id}`}</Link>;
-}
-
-function detailOf(row: Row): string {
-    return Object.entries(row.detail)
-        .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
-        .join(", ");
 }

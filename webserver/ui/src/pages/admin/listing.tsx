@@ -2,7 +2,8 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { keys } from "../../api/keys";
 import { Button } from "../../components/button";
-import { EmptyNote, ErrorNote, Skeleton } from "../../components/notes";
+import { EmptyNote, Skeleton } from "../../components/notes";
+import { QueryError } from "../../components/query_error";
 import { type Column, Table } from "../../components/table";
 import styles from "./admin.module.css";
 
@@ -62,7 +63,7 @@ export function Listing<Row>({
                 </div>
                 {actions !== undefined && <div className={styles.tools}>{actions}</div>}
             </header>
-            {list.isError && <ErrorNote error={list.error} />}
+            {list.isLoadingError && <QueryError error={list.error} />}
             {list.isPending && <Skeleton height="16rem" />}
             {rows?.length === 0 && (
                 <EmptyNote title={empty.title}>

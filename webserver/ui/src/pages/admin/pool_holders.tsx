@@ -5,7 +5,8 @@ import { keys } from "../../api/keys";
 import { Took } from "../../components/clock";
 import { Dialog } from "../../components/dialog";
 import { taskPath } from "../../components/links";
-import { ErrorNote, Skeleton } from "../../components/notes";
+import { Skeleton } from "../../components/notes";
+import { QueryError } from "../../components/query_error";
 import { State } from "../../components/state";
 import { Table } from "../../components/table";
 
@@ -23,7 +24,7 @@ export function PoolHolders({ pool, onClose }: { pool: string; onClose: () => vo
     const instances = found.data?.task_instances;
     return (
         <Dialog title={`What holds slots of ${pool}`} onClose={onClose}>
-            {found.isError && <ErrorNote error={found.error} />}
+            {found.isLoadingError && <QueryError error={found.error} />}
             {found.isPending && <Skeleton height="8rem" />}
             {instances?.length === 0 && <p>Nothing holds a slot, and nothing waits for one.</p>}
             {instances !== undefined && instances.length > 0 && (

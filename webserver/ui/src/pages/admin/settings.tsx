@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
-import { ErrorNote, Skeleton } from "../../components/notes";
+import { Skeleton } from "../../components/notes";
+import { QueryError } from "../../components/query_error";
 import { Table } from "../../components/table";
 import styles from "./admin.module.css";
 
@@ -11,7 +12,7 @@ export function Component() {
         queryKey: [...keys.admin, "settings"],
         queryFn: () => answered(api.GET("/api/v2/config", { params: { query: {} } })),
     });
-    if (config.isError) return <ErrorNote error={config.error} />;
+    if (config.isLoadingError) return <QueryError error={config.error} />;
     if (config.data === undefined) return <Skeleton height="24rem" />;
     return (
         <>

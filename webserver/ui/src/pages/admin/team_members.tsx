@@ -12,6 +12,8 @@ import type { Team } from "./teams";
 
 /** Who belongs to a team, and with which role for what is the team's. */
 export function TeamMembers({ team, onClose }: { team: Team; onClose: () => void }) {
+    // Whose going was asked for, and is told before it is done.
+    const [asked, setAsked] = useState<string | null>(null);
     const [gone, setGone] = useState<readonly string[]>([]);
     const roles = useQuery({
         queryKey: [...keys.admin, "role names"],
@@ -42,14 +44,19 @@ export function TeamMembers({ team, onClose }: { team: Team; onClose: () => void
                 {members.map(([username, role]) => (
                     <li key={username}>
                         <strong>{username}</strong> {role}
-                        <Button
-                            look="quiet"
-                            aria-label={`Take ${username} away`}
-                            disabled={removal.isPending}
-                            onClick={() => removal.mutate(username)}
-                        >
-                            Take away
-                        </Button>
+                        {asked === username ? (
+                            <Button look="danger" disabled={removal.isPending} onClick={() => removal.mutate(username)}>
+                                {`Take ${username} away: no longer ${role} for what is ${team.name}'s`}
+                            </Button>
+                        ) : (
+                            <Button
+                                look="quiet"
+                                aria-label={`Take ${username} away…`}
+                                onClick={() => setAsked(username)}
+                            >
+                                Take away…
+                            </Button>
+                        )}
                     </li>
                 ))}
             </ul>

@@ -8,8 +8,9 @@ import { Button } from "../../components/button";
 import { Moment } from "../../components/clock";
 import { Fact, Facts } from "../../components/facts";
 import { dagPath } from "../../components/links";
-import { ErrorNote, Skeleton } from "../../components/notes";
+import { EmptyNote, Skeleton } from "../../components/notes";
 import { Panel } from "../../components/page";
+import { QueryError } from "../../components/query_error";
 import { EventTable } from "../task/asset_events";
 import styles from "./assets.module.css";
 import { EmitDialog } from "./emit_dialog";
@@ -83,8 +84,15 @@ export function Events({ assetId }: { assetId: number | null }) {
                 }),
             ),
     });
-    if (events.isError) return <ErrorNote error={events.error} />;
+    if (events.isLoadingError) return <QueryError error={events.error} />;
     if (events.data === undefined) return <Skeleton height="8rem" />;
-    if (events.data.asset_events.length === 0) return <p className={styles.soft}>No events yet.</p>;
+    if (events.data.asset_events.length === 0 && assetId !== null) return <p className={styles.soft}>No events yet.</p>;
+    if (events.data.asset_events.length === 0) {
+        return (
+            <EmptyNote title="No events yet">
+                <p>A task makes one for each of its outlets when it succeeds; the graph makes one by hand.</p>
+            </EmptyNote>
+        );
+    }
     return <EventTable events={events.data.asset_events} />;
 }

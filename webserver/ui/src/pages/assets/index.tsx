@@ -2,14 +2,16 @@ import { useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
-import { EmptyNote, ErrorNote, Skeleton } from "../../components/notes";
+import { EmptyNote, Skeleton } from "../../components/notes";
 import { PageHead } from "../../components/page";
+import { QueryError } from "../../components/query_error";
 import { SearchTabs } from "../../components/search_tabs";
 import { useAddress } from "../dag/use_address";
 import styles from "./assets.module.css";
 import { ChosenAsset, Events } from "./chosen_asset";
+import { ChosenDag } from "./chosen_dag";
 import { Graph } from "./graph";
-import { type AssetGraph, arrowsOf, nodesOf } from "./model";
+import { type AssetGraph, arrowsOf, dagNode, nodesOf } from "./model";
 import { WaitingTable } from "./waiting_table";
 
 const TABS = [
@@ -30,7 +32,7 @@ export function Component() {
         <div className={styles.page}>
             <PageHead title="Assets" />
             <SearchTabs label="Parts of the page" param="show" tabs={TABS} />
-            {graph.isError && <ErrorNote error={graph.error} />}
+            {graph.isLoadingError && <QueryError error={graph.error} />}
             {graph.isPending && <Skeleton height="30rem" />}
             {graph.data !== undefined && shown === "graph" && <GraphWithChosen graph={graph.data} />}
             {graph.data !== undefined && shown === "waiting" && <WaitingTable graph={graph.data} />}
@@ -41,11 +43,14 @@ export function Component() {
 
 function GraphWithChosen({ graph }: { graph: AssetGraph }) {
     const [address, change] = useAddress();
-    const chosen = address.get("asset");
+    const wanted = address.get("asset");
     const choose = useCallback((id: string | null) => change({ asset: id }), [change]);
     const nodes = useMemo(() => nodesOf(graph), [graph]);
     const arrows = useMemo(() => arrowsOf(graph), [graph]);
+    // An asset that is gone is nobody's kin: nothing would be drawn in full.
+    const chosen = nodes.some((one) => one.id === wanted) ? wanted : null;
     const asset = graph.assets.find((one) => one.id === chosen);
+    const dag = graph.dags.find((one) => dagNode(one.dag_id) === chosen);
     if (nodes.length === 0) {
         return (
             <EmptyNote title="No assets yet">
@@ -57,6 +62,7 @@ function GraphWithChosen({ graph }: { graph: AssetGraph }) {
         <>
             {graph.is_truncated && <p className={styles.soft}>There are more assets than are drawn.</p>}
             <Graph nodes={nodes} arrows={arrows} chosen={chosen} onChoose={choose} />
+            {dag !== undefined && <ChosenDag dag={dag} graph={graph} />}
             {asset !== undefined && <ChosenAsset asset={asset} graph={graph} />}
         </>
     );

@@ -5,8 +5,9 @@ import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
 import { useMe } from "../../api/rights";
 import { Button } from "../../components/button";
-import { EmptyNote, ErrorNote, Skeleton } from "../../components/notes";
+import { EmptyNote, Skeleton } from "../../components/notes";
 import { PageHead } from "../../components/page";
+import { QueryError } from "../../components/query_error";
 import { BrokenNote } from "./broken_note";
 import { BulkBar } from "./bulk_bar";
 import { DagTable } from "./dag_table";
@@ -49,7 +50,7 @@ function Rows({ filters }: { filters: Filters }) {
         getNextPageParam: (page) => page.next_cursor,
         placeholderData: (before) => before,
     });
-    if (dags.isError) return <ErrorNote error={dags.error} />;
+    if (dags.isLoadingError) return <QueryError error={dags.error} />;
     if (dags.data === undefined) return <Skeleton height="24rem" />;
     const rows = dags.data.pages.flatMap((page) => page.dags);
     if (rows.length === 0) return <Nothing filters={filters} />;
@@ -75,7 +76,22 @@ function Nothing({ filters }: { filters: Filters }) {
         </EmptyNote>
     ) : (
         <EmptyNote title="No DAGs yet">
-            <p>Put a file that defines one into the DAGs folder; it appears here within a second.</p>
+            <p>
+                Put a file that defines one into the DAGs folder; it appears here within a second. The least there is:
+            </p>
+            <pre className={styles.example}>{EXAMPLE}</pre>
         </EmptyNote>
     );
 }
+
+const EXAMPLE = `from treadle import dag, task
+
+@dag(schedule="@daily")
+def hello():
+    @task
+    def greet():
+        print("hello")
+
+    greet()
+
+hello()`;

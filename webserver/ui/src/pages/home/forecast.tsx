@@ -3,8 +3,9 @@ import { Link } from "react-router";
 import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
 import { useZone } from "../../components/clock";
-import { ErrorNote, Skeleton } from "../../components/notes";
+import { Skeleton } from "../../components/notes";
 import { Panel } from "../../components/page";
+import { QueryError } from "../../components/query_error";
 import { timeIn } from "../../components/times";
 import styles from "./forecast.module.css";
 import { byHour } from "./hours";
@@ -16,7 +17,7 @@ export function Forecast() {
         queryKey: [...keys.home, "forecast"],
         queryFn: () => answered(api.GET("/ui/forecast", { params: { query: { hours: 24 } } })),
     });
-    if (forecast.isError) return <ErrorNote error={forecast.error} />;
+    if (forecast.isLoadingError) return <QueryError error={forecast.error} />;
     if (forecast.data === undefined) return <Skeleton height="10rem" />;
     const { now, until, known_until, hours, unknown } = forecast.data;
     const bars = byHour(now, hours);

@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
-import { ErrorNote, Skeleton } from "../../components/notes";
+import { Skeleton } from "../../components/notes";
 import { PageHead } from "../../components/page";
+import { QueryError } from "../../components/query_error";
 import { BrokenFiles } from "./broken_files";
 import { ComingRuns } from "./coming_runs";
 import { Counters } from "./counters";
@@ -16,7 +17,7 @@ import { Pools } from "./pools";
 /** The first page: is everything well, what runs, what failed, what comes. */
 export function Component() {
     const home = useQuery({ queryKey: keys.home, queryFn: () => answered(api.GET("/ui/home")) });
-    if (home.isError) return <ErrorNote error={home.error} />;
+    if (home.isLoadingError) return <QueryError error={home.error} />;
     return (
         <>
             <PageHead title="Home" />

@@ -2,8 +2,9 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useSearchParams } from "react-router";
 import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
-import { EmptyNote, ErrorNote, Skeleton } from "../../components/notes";
+import { EmptyNote, Skeleton } from "../../components/notes";
 import { PageHead } from "../../components/page";
+import { QueryError } from "../../components/query_error";
 import { SearchTabs } from "../../components/search_tabs";
 import styles from "./human_steps.module.css";
 import { StepCard } from "./step_card";
@@ -29,7 +30,7 @@ export function Component() {
                     { name: "answered", label: "Answered" },
                 ]}
             />
-            {steps.isError && <ErrorNote error={steps.error} />}
+            {steps.isLoadingError && <QueryError error={steps.error} />}
             {steps.isPending && <Skeleton height="24rem" />}
             {steps.data?.steps.length === 0 && <Nothing state={state} />}
             <div className={styles.steps}>

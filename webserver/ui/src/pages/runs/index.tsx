@@ -5,8 +5,9 @@ import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
 import { useMe } from "../../api/rights";
 import { Button } from "../../components/button";
-import { EmptyNote, ErrorNote, Skeleton } from "../../components/notes";
+import { EmptyNote, Skeleton } from "../../components/notes";
 import { PageHead } from "../../components/page";
+import { QueryError } from "../../components/query_error";
 import { Table } from "../../components/table";
 import styles from "../dags/dags.module.css";
 import { COLUMNS, keyOf } from "./columns";
@@ -44,7 +45,7 @@ function Rows({ filters }: { filters: RunFilters }) {
         getNextPageParam: (page) => page.next_cursor,
         placeholderData: (before) => before,
     });
-    if (runs.isError) return <ErrorNote error={runs.error} />;
+    if (runs.isLoadingError) return <QueryError error={runs.error} />;
     if (runs.data === undefined) return <Skeleton height="24rem" />;
     const rows = runs.data.pages.flatMap((page) => page.runs);
     if (rows.length === 0) return <Nothing />;

@@ -4,8 +4,9 @@ import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
 import { Button } from "../../components/button";
 import { Field, Select } from "../../components/field";
-import { EmptyNote, ErrorNote, Skeleton } from "../../components/notes";
+import { EmptyNote, Skeleton } from "../../components/notes";
 import { PageHead } from "../../components/page";
+import { QueryError } from "../../components/query_error";
 import { useAddress } from "../dag/use_address";
 import { Chart } from "./chart";
 import { LENGTHS, windowOf } from "./model";
@@ -57,7 +58,7 @@ export function Component() {
                 <Button onClick={() => move(0.5)}>Later →</Button>
                 <span className={styles.planned}>planned by a schedule</span>
             </div>
-            {timeline.isError && <ErrorNote error={timeline.error} />}
+            {timeline.isLoadingError && <QueryError error={timeline.error} />}
             {timeline.isPending && <Skeleton height="30rem" />}
             {data?.is_truncated === true && (
                 <p className={styles.soft}>There are more runs than are drawn; choose a shorter window.</p>
