@@ -6,8 +6,11 @@ each kind for all consumers of a beat.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -17,28 +20,64 @@ from treadle.document import ScheduleDocument
 from treadle.partition_documents import loads
 from treadle.partitions import MOST_KEYS
 from treadle_metadata import dag_warnings
-from treadle_metadata.assets.partitions import Gathered, QueuedEvent, gathered, put_under_keys, take_new
+from treadle_metadata.assets.partitions import Gathered, QueuedEvent, gathered, oldest_new, put_under_keys, remove_new
+
+MOST_PLACES: Final = 2000
+"""What a beat puts under keys at most, of all consumers together (an event under three keys is three), but for the keys
+of one event of each: a backlog of any size holds the beat, and the consumers' rows, for a moment only."""
+
+
+@dataclass(slots=True)
+class Mapped:
+    """What a beat has put under keys."""
+
+    seen: list[QueuedEvent] = field(default_factory=list)
+    """The events that were looked at, the oldest first."""
+    under: list[tuple[QueuedEvent, str]] = field(default_factory=list)
+    """Each of them with each of its keys."""
+    faults: dict[str, str] = field(default_factory=dict)
+    """By consumer, why the last event that belongs to no key belongs to none."""
+    is_more: bool = False
+    """Whether events were left for the next beat."""
 
 
 def complete_partitions(
     connection: Connection, schedules: Mapping[str, ScheduleDocument], *, now: datetime
-) -> list[tuple[str, str]]:
+) -> tuple[list[tuple[str, str]], bool]:
     """Put new events of these consumers under their keys; return the (DAG id, key) that are complete now.
 
-    An event that belongs to no key is taken away, and its consumer is warned of the last one.
+    Of each consumer the oldest are looked at, up to its share of ``MOST_PLACES``; the second value tells whether more
+    wait. An event that belongs to no key is taken away, and its consumer is warned of the last one.
     """
-    mapped: list[tuple[QueuedEvent, str]] = []
-    faults: dict[str, str] = {}
-    for event in take_new(connection, list(schedules)):
-        keys, fault = target_keys(schedules[event.dag_id], event)
-        mapped += [(event, key) for key in keys]
-        if fault:
-            faults[event.dag_id] = fault
-    dag_warnings.warn(connection, dag_warnings.PARTITION, faults, now=now)
-    put_under_keys(connection, mapped)
-    changed = sorted({(event.dag_id, key) for event, key in mapped})
+    share = max(1, MOST_PLACES // len(schedules))
+    # One more than there is room for tells whether there are more.
+    mapped = map_events(schedules, oldest_new(connection, list(schedules), most=share + 1), share)
+    remove_new(connection, mapped.seen)
+    dag_warnings.warn(connection, dag_warnings.PARTITION, mapped.faults, now=now)
+    put_under_keys(connection, mapped.under)
+    changed = sorted({(event.dag_id, key) for event, key in mapped.under})
     found = gathered(connection, changed)
-    return [one for one in changed if is_complete(schedules[one[0]], one[1], found[one])]
+    complete = [one for one in changed if is_complete(schedules[one[0]], one[1], found[one])]
+    return complete, mapped.is_more
+
+
+def map_events(schedules: Mapping[str, ScheduleDocument], events: Iterable[QueuedEvent], share: int) -> Mapped:
+    """Map events, the oldest first, until its ``share`` of places is taken of each consumer; an event is never split.
+
+    What is left of a key is then as if it had come later: its consumer may have a further run of that key.
+    """
+    mapped, places = Mapped(), Counter[str]()
+    for event in events:
+        if places[event.dag_id] >= share:
+            mapped.is_more = True
+            continue
+        keys, fault = target_keys(schedules[event.dag_id], event)
+        places[event.dag_id] += max(1, len(keys))
+        mapped.seen.append(event)
+        mapped.under += [(event, key) for key in keys]
+        if fault:
+            mapped.faults[event.dag_id] = fault
+    return mapped
 
 
 def target_keys(schedule: ScheduleDocument, event: QueuedEvent) -> tuple[Sequence[str], str]:

@@ -15,10 +15,24 @@ from sqlalchemy import Connection
 from treadle.document import AssetKey
 from treadle_metadata.statements import execute, tuples
 
-_TAKE_NEW: Final = """
-    DELETE FROM asset_run_queue AS queued USING asset_event AS event
-    WHERE queued.dag_id = ANY(%(dag_ids)s) AND queued.is_new AND queued.target_key = '' AND event.id = queued.event_id
-    RETURNING queued.dag_id, queued.kind, queued.name, queued.event_id, event.partition_key
+# Of each consumer its oldest, from the index: however many wait behind them costs nothing.
+_OLDEST_NEW: Final = """
+    SELECT queued.dag_id, queued.kind, queued.name, queued.event_id, event.partition_key
+    FROM unnest(%(dag_ids)s::text[]) AS consumer (dag_id) CROSS JOIN LATERAL (
+        SELECT * FROM asset_run_queue AS waiting
+        WHERE waiting.dag_id = consumer.dag_id AND waiting.is_new AND waiting.target_key = ''
+        ORDER BY waiting.event_id LIMIT %(most)s
+    ) AS queued
+    LEFT JOIN asset_event AS event ON event.id = queued.event_id
+    ORDER BY queued.event_id, queued.dag_id, queued.kind, queued.name
+"""
+
+_REMOVE_NEW: Final = """
+    DELETE FROM asset_run_queue AS queued
+    USING unnest(%(dag_ids)s::text[], %(kinds)s::text[], %(names)s::text[], %(events)s::bigint[])
+        AS seen (dag_id, kind, name, event_id)
+    WHERE (queued.dag_id, queued.kind, queued.name, queued.event_id)
+        = (seen.dag_id, seen.kind, seen.name, seen.event_id) AND queued.target_key = ''
 """
 
 _PUT: Final = """
@@ -51,10 +65,22 @@ class QueuedEvent:
     key: str | None
 
 
-def take_new(connection: Connection, dag_ids: Sequence[str]) -> list[QueuedEvent]:
-    """Take the events of these consumers out of the queue that have no target key yet."""
-    found = tuples(connection, _TAKE_NEW, {"dag_ids": list(dag_ids)})
+def oldest_new(connection: Connection, dag_ids: Sequence[str], *, most: int) -> list[QueuedEvent]:
+    """Return, of each of these consumers, up to ``most`` events that have no target key yet, the oldest first."""
+    found = tuples(connection, _OLDEST_NEW, {"dag_ids": list(dag_ids), "most": most})
     return [QueuedEvent(row[0], (row[1], row[2]), row[3], row[4]) for row in found]
+
+
+def remove_new(connection: Connection, events: Sequence[QueuedEvent]) -> None:
+    """Take events that have no target key out of the queue: they have been looked at."""
+    if events:
+        parameters = {
+            "dag_ids": [event.dag_id for event in events],
+            "kinds": [event.part[0] for event in events],
+            "names": [event.part[1] for event in events],
+            "events": [event.event_id for event in events],
+        }
+        execute(connection, _REMOVE_NEW, parameters)
 
 
 def put_under_keys(connection: Connection, mapped: Sequence[tuple[QueuedEvent, str]]) -> None:

@@ -102,7 +102,7 @@ asset_run_queue = Table(
     # No scheduler has looked at it: what makes a consumer due, so that one that waits for more costs nothing.
     Column("is_new", Boolean, nullable=False, server_default=text("true")),
     PrimaryKeyConstraint("dag_id", "kind", "name", "target_key", "event_id"),
-    Index("asset_run_queue_new", "dag_id", postgresql_where=text("is_new")),
+    Index("asset_run_queue_new", "dag_id", "event_id", postgresql_where=text("is_new")),
     Index("asset_run_queue_of_key", "dag_id", "target_key", postgresql_where=text("target_key <> ''")),
 )
 

@@ -9,7 +9,7 @@ they were.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -40,11 +40,12 @@ def create_asset_runs(context: Context) -> Done:
             return Done()
         free = _below_limit(connection, context, dags, now)
         versions = {dag["dag_id"]: dag["version_id"] for dag in free}
-        new = [_run(dag_id, versions[dag_id], key, now) for dag_id, key in _met(connection, context, versions, now)]
+        met, is_more = _met(connection, context, versions, now)
+        new = [_run(dag_id, versions[dag_id], key, now) for dag_id, key in met]
         made = runs.insert_runs(connection, new, month=month_of(now), now=now)
         if made:
             gathering.take_events(connection, made)
-        return Done(len(made), again=len(dags) == BATCH)
+        return Done(len(made), again=is_more or len(dags) == BATCH)
 
     return context.database.run(act)
 
@@ -60,8 +61,11 @@ def _below_limit(connection: Connection, context: Context, dags: Sequence[Row], 
 
 def _met(
     connection: Connection, context: Context, versions: Mapping[str, int], now: datetime
-) -> Iterator[tuple[str, str | None]]:
-    """Yield each DAG of which a run is to be made, with the run's partition key, if it has one."""
+) -> tuple[list[tuple[str, str | None]], bool]:
+    """Return each DAG of which a run is to be made, with the run's partition key, if it has one.
+
+    The second value tells whether events were left to be looked at in the next beat.
+    """
     graphs, unusable = context.graphs.usable(connection, list(versions.values()))
     told = {dag_id: f"It makes no run: {unusable[one]}." for dag_id, one in versions.items() if one in unusable}
     dag_warnings.warn(connection, dag_warnings.SCHEDULE, told, now=now)
@@ -70,10 +74,13 @@ def _met(
     }
     plain = {dag_id: one for dag_id, one in schedules.items() if not one.partitions}
     keyed = {dag_id: one for dag_id, one in schedules.items() if one.partitions}
+    met: list[tuple[str, str | None]] = []
     if plain:
-        yield from ((dag_id, None) for dag_id in _met_conditions(connection, plain))
-    if keyed:
-        yield from complete_partitions(connection, keyed, now=now)
+        met += [(dag_id, None) for dag_id in _met_conditions(connection, plain)]
+    if not keyed:
+        return met, False
+    complete, is_more = complete_partitions(connection, keyed, now=now)
+    return met + complete, is_more
 
 
 def _met_conditions(connection: Connection, schedules: Mapping[str, ScheduleDocument]) -> list[str]:

@@ -33,6 +33,7 @@ from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import rows
+from treadle_scheduler import partitioned
 from treadle_scheduler.duties.create_asset_runs import create_asset_runs
 
 DAY = "%Y-%m-%d"
@@ -166,6 +167,31 @@ def test_a_key_that_another_asset_of_the_condition_cannot_have_is_told_of(schedu
         (warning,) = rows(connection, "SELECT message FROM dag_warning")
         assert rows(connection, "SELECT target_key FROM asset_run_queue") == [{"target_key": "2024-02"}]
     assert "partition key 'eu' of 'a'" in warning["message"]
+
+
+def test_a_backlog_is_put_in_order_part_by_part_the_oldest_first_and_holds_up_no_other_consumer(
+    scheduler: TestScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partitioned, "MOST_PLACES", 6)
+    install(scheduler, PartitionedAssetTimetable(Asset("a") | Asset("b")), max_active_runs=100)
+    other = PartitionedAssetTimetable(Asset("c"), default_partition_mapper=DAYS_OF_WEEK)
+    scheduler.install(a_dag("other", TaskDocument("work"), schedule=other.to_document()), max_active_runs=100)
+    for number in (7, 6, 5):
+        tell(scheduler, "b", f"k{number}")
+        tell(scheduler, "a", f"k{number}")
+    tell(scheduler, "a", "k4")
+    tell(scheduler, "c", "2024-02-28", "2024-03-05")  # seven days each, more than a part has room for
+    seen = []
+    for _ in range(4):
+        done = create_asset_runs(scheduler.context)
+        runs = made(scheduler)
+        seen.append((sorted(key for key, _ in runs if key.startswith("k")), len(runs), done.again))
+    assert seen == [
+        (["k6", "k7"], 9, True),
+        (["k5", "k6", "k6", "k7"], 18, True),  # what of k6 did not fit is as if it had come later
+        (["k4", "k5", "k6", "k6", "k7"], 19, False),
+        (["k4", "k5", "k6", "k6", "k7"], 19, False),
+    ]
 
 
 def test_events_that_have_no_place_cost_a_statement_together(scheduler: TestScheduler) -> None:
