@@ -2,8 +2,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-# Test processes side by side; the suite starts one PostgreSQL for all of them. Whoever is done takes over half of what
-# another has left: the slow tests stand together, and one worker had them all.
+# Test processes side by side; the suite starts one PostgreSQL for all of them.
 WORKERS ?= 2
 # Passed on, say: make run ARGS="--port 8081", make test ARGS="tests/unit -x"
 ARGS ?=
@@ -24,7 +23,7 @@ run: $(VENV)/.run ## Install, and start the whole service on this machine (Ctrl-
 	@$(BIN)/treadle standalone $(ARGS)
 
 test: $(VENV)/.dev ## Install what tests need, and run the whole suite
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	$(BIN)/pytest -n $(WORKERS) $(ARGS)
 
 lint: $(VENV)/.dev ## Check format, style, types, import rules, YAML and the Dockerfile
 	$(BIN)/ruff format --check .

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support import databases
+from tests.support.units import Units
 
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
@@ -35,6 +38,18 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Stop the workers' server."""
     if _SERVER_OF_WORKERS in config.stash:
         config.stash[_SERVER_OF_WORKERS].close()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Units | None:
+    """Share the tests out in our way, unless the command line names another."""
+    return Units(config, log) if config.getoption("dist") == "load" else None
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector what stays for good: it would walk through all of it time and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
