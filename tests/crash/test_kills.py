@@ -39,8 +39,8 @@ def test_killing_the_scheduler_loses_nothing(running: Service) -> None:
 
 
 def test_killing_the_scheduler_again_and_again_loses_nothing(home: Path, own_database: Database) -> None:
-    """Case A52, at half its size: no task is left queued, and a slot that a dead scheduler held is used again."""
-    tasks, kills = 500, 10
+    """Case A52, in small: no task is left queued, and a slot that a dead scheduler held is used again."""
+    tasks, kills = 300, 6
     with service(home, own_database, TREADLE_LEASE_SECONDS="1", TREADLE_LEASE_RENEWAL_SECONDS="0.3") as one:
         one.install(tasks, seconds=0.0, retries=kills)
         one.start()

@@ -6,7 +6,7 @@ They are explained as a scheduler has them planned: once, for all parameters, am
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, timedelta
 from typing import Any
@@ -87,12 +87,11 @@ def busy(own_database: Database, settings: Settings, clock: ManualClock) -> Iter
     database.close()
 
 
-def generic_plan(connection: Connection, statement: str, parameters: Any) -> str:
+def generic_plan(connection: Connection, prepared: Mapping[str, str], statement: str, parameters: Any) -> str:
     """Return the plan that this connection keeps for a statement that it has prepared, whatever the parameters."""
     names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", statement)))
     text = re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", statement).replace("%%", "%")
-    prepared = rows(connection, "SELECT name, statement FROM pg_prepared_statements")
-    name = next(row["name"] for row in prepared if row["statement"] == text)
+    name = prepared[text]
     values = ", ".join("%s" for _ in names)
     driver = connection.connection.driver_connection
     assert isinstance(driver, psycopg.Connection)
@@ -144,12 +143,14 @@ def test_no_statement_of_the_beat_or_the_execution_api_scans_a_big_table(
     assert told == {"task_retry", "run_success", "deadline"}
     offences = []
     with busy.database.begin() as connection:
+        found = rows(connection, "SELECT name, statement FROM pg_prepared_statements")
+        prepared = {row["statement"]: row["name"] for row in found}
         for statement, parameters in seen.items():
             if statement.lstrip().startswith(("SELECT 'r'", "INSERT INTO dag", "SELECT run_id, state")):
                 continue  # what the test itself asks
             if not statement.lstrip().upper().startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")):
                 continue
-            plan = generic_plan(connection, statement, parameters)
+            plan = generic_plan(connection, prepared, statement, parameters)
             if re.search(BIG, plan):
                 offences.append(f"{statement}\n{plan}")
     assert len(seen) > 20

@@ -16,7 +16,7 @@ from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import tuples
 
-TASKS = 16
+TASKS = 8
 
 SOURCE = """
 from treadle import DAG, BaseOperator
@@ -31,7 +31,7 @@ class Waits(BaseOperator):
         return [event, sorted(more), context["ti"].xcom_pull(key="before", task_ids=self.task_id)]
 
 with DAG("d", max_active_tasks=1000, isolation="shared"):
-    for number in range(16):
+    for number in range(8):
         Waits(task_id=f"t{number}")
 """
 
