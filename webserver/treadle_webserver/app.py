@@ -6,6 +6,7 @@ Called by ``main.run`` and by tests. It refuses to be made when a route lacks it
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import date
 from functools import partial
@@ -15,7 +16,6 @@ from anyio import to_thread
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
-from starlette.routing import BaseRoute
 
 from treadle.version import __version__
 from treadle_executors.log_sending import sending_of
@@ -28,19 +28,23 @@ from treadle_metadata.settings import Settings
 from treadle_metadata.triggerer_tokens import TriggererTokens
 from treadle_webserver import errors, openapi
 from treadle_webserver.authorize import authorize
-from treadle_webserver.branches import Branch
+from treadle_webserver.directory import Directory
 from treadle_webserver.identity_provider import provider_of
 from treadle_webserver.limits import Limits
 from treadle_webserver.live.hub import Hub
 from treadle_webserver.permissions import check_table
 from treadle_webserver.routes import APPS, ROUTERS
+from treadle_webserver.routing import Route
 from treadle_webserver.service import Service
 from treadle_webserver.throttle import Throttle
 from treadle_webserver.tokens import check_secrets
 from treadle_webserver.trigger_calls import TriggerCalls
 
-THREADS: Final = 16
-"""Handlers that run at once: fewer than the database connections of ``main.run``, so none waits for one in vain."""
+THREADS: Final = 10
+"""Requests that are worked on at once: more would only wait for the interpreter."""
+WAITING_THREADS: Final = 6
+"""Questions of streams and of others that wait, at once. All threads together are fewer than the database connections
+of ``main.run``, so none waits for one in vain."""
 
 
 def create_app(
@@ -85,36 +89,12 @@ def create_app(
         sending=sending_of(settings, partial(_ended_attempts, database)),
     )
     app.state.live = Hub(database)
-    app.router.routes.extend(_guarded(tuple(_served(listed, apps))))
+    app.state.threads = ThreadPoolExecutor(THREADS, "request")
+    app.router.routes.append(Directory(_guarded(_served(listed, apps))))
     errors.install(app)
     openapi.complete(app)
     app.add_middleware(Limits)
     return app
-
-
-_built: dict[tuple[int, ...], tuple[tuple[APIRouter, ...], tuple[BaseRoute, ...]]] = {}
-"""Routes by the ids of their routers, which are kept with them, so that no other router gets such an id."""
-
-
-def _guarded(routers: tuple[APIRouter, ...]) -> tuple[BaseRoute, ...]:
-    """Return the routes of ``routers`` with the check before each of them.
-
-    They hold nothing of an application, so those of a process share them: FastAPI takes half a second to build them,
-    at the first request.
-    """
-    key = tuple(id(router) for router in routers)
-    if key in _built:
-        return _built[key][1]
-    mold = FastAPI(
-        openapi_url=None,
-        generate_unique_id_function=openapi.operation_id,
-        responses=openapi.RESPONSES,
-        dependencies=[Depends(authorize)],
-    )
-    for router in routers:
-        mold.include_router(Branch(router))
-    _built[key] = routers, tuple(mold.router.routes)
-    return _built[key][1]
 
 
 def _served(routers: Iterable[APIRouter], apps: Collection[str]) -> Iterator[APIRouter]:
@@ -124,15 +104,25 @@ def _served(routers: Iterable[APIRouter], apps: Collection[str]) -> Iterator[API
     return (router for router in routers if id(router) not in left_out)
 
 
+def _guarded(routers: Iterable[APIRouter]) -> list[Route]:
+    """Return all routes, each of which is known to check who asks."""
+    routes = [route for router in routers for route in router.routes]
+    for route in routes:
+        if not isinstance(route, Route):
+            raise TypeError(f"{route!r} is no treadle_webserver.routing.Route, so nothing would check who asks")
+    return [route for route in routes if isinstance(route, Route)]
+
+
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    current_default_thread_limiter().total_tokens = THREADS
+    current_default_thread_limiter().total_tokens = WAITING_THREADS
     service: Service = app.state.service
     service.sending.start()
     yield
     app.state.live.close()
     await to_thread.run_sync(service.sending.end)
     await to_thread.run_sync(service.trigger_calls.end)
+    app.state.threads.shutdown()
 
 
 def _ended_attempts(database: Database, wanted: Mapping[str, date]) -> set[str]:

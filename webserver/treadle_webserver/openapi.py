@@ -7,13 +7,15 @@ against, so it says what is so: every status a route may answer with, and that e
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
+from starlette.routing import BaseRoute
 
+from treadle_webserver.directory import Directory
 from treadle_webserver.permissions import TABLE, Permission
 from treadle_webserver.problems import MEDIA_TYPE, ProblemShape
 
@@ -59,7 +61,7 @@ def complete(app: FastAPI) -> None:
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
             app.openapi_schema = _completed(
-                get_openapi(title=app.title, version=app.version, routes=app.routes, description=__doc__)
+                get_openapi(title=app.title, version=app.version, routes=[*_listed(app.routes)], description=__doc__)
             )
         return app.openapi_schema
 
@@ -67,8 +69,16 @@ def complete(app: FastAPI) -> None:
     app.openapi = document  # type: ignore[method-assign]
 
 
+def _listed(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
+    for route in routes:
+        if isinstance(route, Directory):
+            yield from route.routes
+        else:
+            yield route
+
+
 RESPONSES: Final[dict[int | str, dict[str, Any]]] = {500: {"model": ProblemShape}}
-"""Given to the application, so that the shape of errors is among the document's components."""
+"""Of every route, so that the shape of errors is among the document's components."""
 
 
 def _completed(document: dict[str, Any]) -> dict[str, Any]:

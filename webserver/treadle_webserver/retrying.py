@@ -7,32 +7,25 @@ nothing behind; the rule for which failures count, and the waits, are those of `
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
 
 from fastapi import Request, Response
-from fastapi.routing import APIRoute
 from sqlalchemy.exc import DBAPIError
 
 from treadle_metadata.connection import RETRIES, retry_seconds
+from treadle_webserver.routing import Route
 
 
-class RetriedRoute(APIRoute):
+class RetriedRoute(Route):
     """A route whose handler runs again after a deadlock; the request's body is kept, so it is read once."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return FastAPI's handler with the retries around it."""
-        handle = super().get_route_handler()
-
-        async def answer(request: Request) -> Response:
-            for failures in range(RETRIES):
-                try:
-                    return await handle(request)
-                except DBAPIError as error:
-                    wait = retry_seconds(error, failures)
-                    if wait is None:
-                        raise
-                await asyncio.sleep(wait)
-            raise AssertionError("unreachable")
-
-        return answer
+    async def answer(self, request: Request) -> Response:
+        """Return the answer to a request, made anew as often as a deadlock undid it."""
+        for failures in range(RETRIES):
+            try:
+                return await super().answer(request)
+            except DBAPIError as error:
+                wait = retry_seconds(error, failures)
+                if wait is None:
+                    raise
+            await asyncio.sleep(wait)
+        raise AssertionError("unreachable")

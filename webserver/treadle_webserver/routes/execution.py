@@ -41,7 +41,9 @@ _LOG = logging.getLogger(__name__)
 _EITHER: Final = (Scope.QUEUED, Scope.RUNNING)
 
 
-def speak_version(response: Response, treadle_execution_version: Annotated[int | None, Header(ge=1)] = None) -> None:
+async def speak_version(
+    response: Response, treadle_execution_version: Annotated[int | None, Header(ge=1)] = None
+) -> None:
     """Name the server's version, and refuse a worker that is newer than the server."""
     response.headers[VERSION_HEADER] = str(VERSION)
     if treadle_execution_version is not None and treadle_execution_version > VERSION:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from fastapi import APIRouter, HTTPException, Request, Response
-from fastapi.routing import APIRoute
 from starlette.routing import Match
 from starlette.types import Scope
 
 from treadle_webserver import browser
+from treadle_webserver.routing import Route
 from treadle_webserver.service import BareServiceOf
 
 BUILT: Final = Path(__file__).resolve().parent.parent / "built_ui"
@@ -35,7 +35,7 @@ _BUNDLES: Final = "bundles"
 _SMALLEST_ZIPPED: Final = 1024
 
 
-class PageRoute(APIRoute):
+class PageRoute(Route):
     """Takes every address but those of programs, so that what they miss is told as if there were no pages."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
