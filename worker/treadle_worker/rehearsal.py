@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import socket
+from collections.abc import Mapping
 from typing import Any, Final
 
 from treadle import DAG, collection, task
@@ -35,24 +36,20 @@ def rehearse() -> list[str]:
     return run_through(dag)
 
 
-def run_through(dag: DAG, answer: Any = None) -> list[str]:
+def run_through(dag: DAG, journal: Mapping[str, Any] | None = None) -> list[str]:
     """Run the task of ``dag`` a few times in this process, its log thrown away, and return what it came to.
 
-    ``answer`` is given to the one question that it asks, if it does.
+    ``journal`` is what comes with the start of a transactional task.
     """
     environment = dict(os.environ)
     mine, theirs = socket.socketpair()
+    outcomes = []
     with mine, theirs:
         stream, reports = FrameStream(mine), FrameStream(theirs)
-        outcomes = []
         for _ in range(_TIMES):
-            if answer is not None:
-                reports.send({"kind": "reply", "result": answer})
-            run_one(stream, _order(), lambda _: {NAME: dag})
-            received = reports.receive()
-            while received is not None and received["kind"] != "finish":
-                received = reports.receive()
-            outcomes.append(str(received and received["outcome"]))
+            run_one(stream, _order(), lambda _: {NAME: dag}, None if journal is None else dict(journal))
+            finish = reports.receive()
+            outcomes.append(str(finish and finish.get("outcome")))
     os.environ.clear()
     os.environ.update(environment)
     return outcomes

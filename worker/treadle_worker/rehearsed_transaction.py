@@ -14,7 +14,6 @@ import tempfile
 from typing import Any, Final
 
 from treadle import DAG, collection, task
-from treadle.durable.plan import code_version
 from treadle_worker.rehearsal import NAME, run_through
 from treadle_worker.rehearsed_database import Row, serve
 
@@ -40,7 +39,7 @@ def rehearse_transaction() -> list[str]:
         if server == 0:
             _be_the_server(listening)
         try:
-            return run_through(dag, _answer(dag, folder))
+            return run_through(dag, _journal(folder))
         finally:
             os.kill(server, signal.SIGKILL)
             os.waitpid(server, 0)
@@ -60,14 +59,14 @@ def _insert(number: int, transaction: Any) -> int:
     return number
 
 
-def _answer(dag: DAG, folder: str) -> dict[str, Any]:
-    """Return what the server tells of a journal that is new, and of the connection."""
+def _journal(folder: str) -> dict[str, Any]:
+    """Return what the server tells of a journal that is new, and of the connection (``protocol.StartAnswer``)."""
     connection = {"conn_id": NAME, "conn_type": "postgres", "host": folder, "login": NAME, "password": NAME}
     return {
         "id": NAME,
-        "plan": code_version(dag.get_task(NAME)),
         "steps": [],
         "is_new": True,
         "commit": {"schema": NAME, "attempt": [NAME, 1, NAME, NAME]},
+        "conn_id": NAME,
         "connection": {**connection, "schema": NAME, "port": None, "extra": None, "description": None},
     }
