@@ -5,43 +5,23 @@ The past is made by ``bench.loading``; the rest are some thousand rows. A folder
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from bench import loading
+from bench import loading, web_rows
 from bench.documents import install
 from bench.report import progress
 from treadle.document import DagDocument, TaskDocument
 from treadle_metadata.connection import Database
-from treadle_metadata.identifiers import month_of
 from treadle_metadata.statements import execute, tuples
 
 WIDE, GRID = "wide", "grid"
 WIDE_TASKS, GRID_TASKS, GRID_RUNS = 500, 100, 400
 TASKS = 16
 MONTHS = 24
-
-_RUNS = """
-    INSERT INTO dag_run (dag_id, run_id, version_id, month, run_type, state, run_after, logical_date, queued_at,
-                         started_at, ended_at, triggered_by)
-    SELECT dag.dag_id, 'run_' || n, dag.version_id, %(month)s, 'scheduled',
-           CASE WHEN n %% 20 = 0 THEN 'failed' ELSE 'success' END, at, at, at, at, at + interval '1 minute', 'timetable'
-    FROM generate_series(1, %(runs)s::int) AS n
-    CROSS JOIN LATERAL (SELECT %(now)s::timestamptz - n * make_interval(secs => %(spacing)s) AS at) AS moment
-    JOIN dag ON dag.dag_id = CASE WHEN %(dag)s = '' THEN 'dag_' || lpad((n %% %(dags)s)::text, 5, '0') ELSE %(dag)s END
-    ON CONFLICT DO NOTHING
-"""
-
-_INSTANCES = """
-    INSERT INTO task_instance (month, dag_run_id, dag_id, task_id, state, try_number, operator, pool, pool_slots, queue,
-                               priority_weight, queued_at, started_at, ended_at)
-    SELECT run.month, run.id, run.dag_id, 'task_' || n, CASE WHEN n %% 50 = 7 THEN 'failed' ELSE 'success' END, 1,
-           'PythonOperator', 'default_pool', 1, 'default', 1, run.started_at, run.started_at, run.ended_at
-    FROM dag_run AS run, generate_series(0, %(tasks)s::int - 1) AS n
-    WHERE run.dag_id = %(dag)s
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +56,7 @@ def load(database: Database, size: Size, now: datetime) -> None:
             "UPDATE dag SET schedule_summary = '0 * * * *', next_run_at = %(at)s, tags = '{bench}', owners = '{ann}'",
             {"at": now + timedelta(hours=3)},
         )
-        _lately(connection, size, now)
+        _lately(connection, names, now)
         _dag(connection, WIDE, WIDE_TASKS, 1, now)
         _dag(connection, GRID, GRID_TASKS, GRID_RUNS, now)
     with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
@@ -84,10 +64,9 @@ def load(database: Database, size: Size, now: datetime) -> None:
         connection.exec_driver_sql("CHECKPOINT")
 
 
-def _lately(connection: Connection, size: Size, now: datetime) -> None:
+def _lately(connection: Connection, names: Sequence[str], now: datetime) -> None:
     """Add runs that ended in the last hours, and some that are under way."""
-    facts = {"month": month_of(now), "now": now, "dag": "", "dags": size.dags}
-    execute(connection, _RUNS, facts | {"runs": 5000, "spacing": 6.0})
+    web_rows.add_runs(connection, names, 5000, timedelta(seconds=6), now)
     execute(
         connection,
         """
@@ -104,6 +83,5 @@ def _dag(connection: Connection, dag_id: str, tasks: int, runs: int, now: dateti
         for number in range(tasks)
     )
     install(connection, DagDocument(dag_id, tasks=documents), now=now)
-    facts = {"month": month_of(now), "now": now, "dag": dag_id, "dags": 1, "tasks": tasks}
-    execute(connection, _RUNS, facts | {"runs": runs, "spacing": 3600.0})
-    execute(connection, _INSTANCES, facts)
+    web_rows.add_runs(connection, (dag_id,), runs, timedelta(hours=1), now)
+    web_rows.add_instances(connection, dag_id, tasks)

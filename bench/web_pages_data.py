@@ -12,12 +12,11 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from bench import web_rows
 from bench.documents import install
 from bench.report import progress
 from treadle.document import DagDocument, GroupDocument, TaskDocument
-from treadle_metadata import partitions
 from treadle_metadata.connection import Database
-from treadle_metadata.identifiers import month_of
 from treadle_metadata.statements import execute, tuples
 
 MINUTELY, MINUTELY_RUNS, MINUTELY_TASKS = "minutely", 50_000, 10
@@ -26,29 +25,6 @@ THOUSAND, THOUSAND_TASKS = "thousand", 1_000
 GROUPS, GROUPS_COUNT, GROUP_TASKS = "groups", 120, 100
 TALKER, LOG_LINES, RARE_LINE = "talker", 1_000_000, 512_345
 RARE_WORDS: Final = "the needle in the haystack"
-
-_RUNS = """
-    INSERT INTO dag_run (dag_id, run_id, version_id, month, run_type, state, run_after, logical_date, queued_at,
-                         started_at, ended_at, triggered_by)
-    SELECT dag.dag_id, 'run_' || n, dag.version_id, date_trunc('month', at AT TIME ZONE 'UTC')::date, 'scheduled',
-           CASE WHEN n %% 20 = 0 THEN 'failed' ELSE 'success' END, at, at, at, at,
-           at + make_interval(secs => 20 + n %% 17), 'timetable'
-    FROM generate_series(1, %(runs)s::int) AS n
-    CROSS JOIN LATERAL (SELECT %(now)s::timestamptz - n * make_interval(secs => %(spacing)s) AS at) AS moment
-    JOIN dag ON dag.dag_id = %(dag)s
-    ORDER BY n DESC
-"""
-
-_INSTANCES = """
-    INSERT INTO task_instance (month, dag_run_id, dag_id, task_id, state, try_number, operator, pool, pool_slots, queue,
-                               priority_weight, queued_at, started_at, ended_at)
-    SELECT run.month, run.id, run.dag_id, 'task_' || n,
-           CASE WHEN (run.id + n) %% 53 = 7 THEN 'failed' WHEN (run.id + n) %% 31 = 3 THEN 'skipped' ELSE 'success' END,
-           CASE WHEN (run.id + n) %% 41 = 5 THEN 2 ELSE 1 END,
-           'PythonOperator', 'default_pool', 1, 'default', 1, run.started_at, run.started_at, run.ended_at
-    FROM dag_run AS run, generate_series(0, %(tasks)s::int - 1) AS n
-    WHERE run.dag_id = %(dag)s
-"""
 
 
 def load(database: Database, folder: Path, now: datetime) -> None:
@@ -76,15 +52,9 @@ def load(database: Database, folder: Path, now: datetime) -> None:
 
 def _load_dag(connection: Connection, document: DagDocument, runs: int, spacing: timedelta, now: datetime) -> None:
     install(connection, document, now=now)
-    moment, oldest = month_of(now), month_of(now - runs * spacing)
-    while moment >= oldest:
-        partitions.ensure(connection, moment)
-        moment = month_of(now.replace(year=moment.year, month=moment.month, day=1) - timedelta(days=1))
-    facts = {"dag": document.dag_id, "now": now, "runs": runs, "spacing": spacing.total_seconds()}
-    execute(connection, _RUNS, facts)
-    if document.groups:
-        return
-    execute(connection, _INSTANCES, {"dag": document.dag_id, "tasks": len(document.tasks)})
+    web_rows.add_runs(connection, (document.dag_id,), runs, spacing, now)
+    if not document.groups:
+        web_rows.add_instances(connection, document.dag_id, len(document.tasks))
 
 
 def _layered(dag_id: str, tasks: int, width: int) -> DagDocument:
