@@ -21,6 +21,9 @@ from treadle_metadata.statements import execute, tuples
 WORK: Final = "treadle_work"
 """Channel that tells workers that there is work; with the id of an attempt as payload, that it must end."""
 
+CALLBACKS: Final = "callbacks"
+"""Payload of WORK when callbacks are among the work, which need no slot."""
+
 # The commit does not wait for the disk. What a crash of the server takes back of the queue is missed by its attempts'
 # leases, which are renewed for what stands in the queue, and queued anew, not charged (decision 26).
 _PUT: Final = """
@@ -30,7 +33,7 @@ _PUT: Final = """
                              %(callbacks)s::boolean[], %(workloads)s::text[])
         ON CONFLICT (attempt_id) DO NOTHING
     )
-    SELECT set_config('synchronous_commit', 'off', true), pg_notify(%(channel)s, '')
+    SELECT set_config('synchronous_commit', 'off', true), pg_notify(%(channel)s, %(payload)s)
 """
 
 
@@ -53,7 +56,8 @@ def put(connection: Connection, workloads: Sequence[Mapping[str, Any]]) -> None:
         "callbacks": ["callback" in one for one in workloads],
         "workloads": [json.dumps(one) for one in workloads],
     }
-    execute(connection, _PUT, columns | {"channel": WORK})
+    told = {"channel": WORK, "payload": CALLBACKS if any(columns["callbacks"]) else ""}
+    execute(connection, _PUT, columns | told)
 
 
 def waiting(connection: Connection) -> list[Waiting]:

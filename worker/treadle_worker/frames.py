@@ -13,8 +13,11 @@ from typing import Any, Final
 from treadle_worker.protocol import MAX_FRAME
 
 Message = dict[str, Any]
-CHUNK: Final = 256 * 1024
-"""Bytes taken from a socket at a time, so that one talkative peer cannot hold up the others."""
+CHUNK: Final = 64 * 1024
+"""Bytes taken from a socket at a time, so that one talkative peer cannot hold up the others.
+
+Below the size from which the C library maps memory from the system for each read and gives it back.
+"""
 
 _dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _loads = json.JSONDecoder().decode

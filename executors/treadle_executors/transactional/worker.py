@@ -26,7 +26,7 @@ from treadle_metadata.claims import claim_work
 from treadle_metadata.connection import Database
 from treadle_metadata.endings import read_order
 from treadle_metadata.settings import Settings
-from treadle_metadata.work import WORK
+from treadle_metadata.work import CALLBACKS, WORK
 from treadle_worker.outcomes import Place, error_of, handed_back, report_of_error
 from treadle_worker.protocol import FinishReport, Request, Workload
 from treadle_worker.task_log import timestamp
@@ -60,12 +60,18 @@ class Worker:
         self._lock = threading.Lock()
         self._held: dict[str, Workload] = {}
         self._started: set[str] = set()
+        self._ending: set[str] = set()
+        """Those of ``_held`` whose end is being recorded: nothing of them runs, so the next ones may be taken."""
         self._stopping = threading.Event()
         self._look = threading.Event()
         self._may_be_more = True
         """Whether the queue may hold what there was no room for: then a slot that is free again is a reason to look."""
-        self._engine = LocalExecutor(database, settings, _Watched(self._execution, self._started.update, self._over))
-        self._engine.slots = slots
+        self._callbacks_wait = True
+        """Whether callbacks may be in the queue: then a look is worth it though no slot is free."""
+        watched = _Watched(self._execution, self._started.update, self._ends, self._over)
+        self._engine = LocalExecutor(database, settings, watched)
+        # What it holds until its end is recorded; how many run is decided here.
+        self._engine.slots = 2 * slots
         self._listener = threading.Thread(target=self._listen, name="worker-listener", daemon=True)
 
     @property
@@ -80,8 +86,8 @@ class Worker:
         try:
             while not self._stopping.is_set():
                 self._look.clear()
-                if not self._take():
-                    self._look.wait(self._poll_seconds)
+                if not self._take() and not self._look.wait(self._poll_seconds):
+                    self._callbacks_wait = True
         finally:
             self._stopping.set()
             self._engine.end()
@@ -93,12 +99,16 @@ class Worker:
         self._look.set()
 
     def _take(self) -> bool:
-        """Take what there is room for; tell whether there was anything."""
+        """Take what there is room for; tell whether there may be more of it."""
         if self._engine.host_pid is None:
             return False  # Another worker's host runs it sooner than one that has yet to start.
         self._may_be_more = True  # as long as this looks: a slot that gets free meanwhile is not in what it asks for
         with self._lock:
-            free = self._slots - sum("callback" not in one for one in self._held.values())
+            running = self._held.keys() - self._ending
+            free = self._slots - sum("callback" not in self._held[one] for one in running)
+        wanted, self._callbacks_wait = self._callbacks_wait, False
+        if free <= 0 and not wanted:
+            return False
         try:
             texts = self._database.run(
                 # Callbacks need no slot.
@@ -106,19 +116,24 @@ class Worker:
             )
         except DBAPIError as error:
             log.warning("the queue cannot be read, trying again: %s", error.orig)
+            self._callbacks_wait = True
             self._stopping.wait(_PAUSE)
             return False
         workloads: list[Workload] = [json.loads(text) for text in texts]
-        self._may_be_more = free <= 0 or sum("callback" not in one for one in workloads) >= free
+        callbacks = sum("callback" in one for one in workloads)
+        self._may_be_more = free <= 0 or len(workloads) - callbacks >= free
         with self._lock:
             self._held |= {one["attempt_id"]: one for one in workloads}
         self._engine.queue(workloads)
-        return bool(workloads)
+        if callbacks == _CALLBACKS:
+            self._callbacks_wait = True
+        return callbacks == _CALLBACKS
 
     def _listen(self) -> None:
         while not self._stopping.is_set():
             try:
                 with self._database.listen((WORK,)) as connection:
+                    self._callbacks_wait = True
                     self._look.set()
                     self._hear(connection)
             except psycopg.Error as error:
@@ -128,18 +143,27 @@ class Worker:
     def _hear(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
         while not self._stopping.is_set():
             for notice in connection.notifies(timeout=1.0, stop_after=1):
-                if not notice.payload:
+                if notice.payload in ("", CALLBACKS):
+                    self._callbacks_wait |= notice.payload == CALLBACKS
                     self._look.set()
                     continue
                 with suppress(ValueError):
                     attempt_id, why = read_order(notice.payload)
                     self._engine.terminate(attempt_id, why or _ENDED)
 
+    def _ends(self, attempt_ids: set[str]) -> None:
+        """Give the slots of attempts away, whose processes have said how they ended."""
+        with self._lock:
+            self._ending |= self._held.keys() & attempt_ids
+        if self._may_be_more:
+            self._look.set()
+
     def _over(self, attempt_ids: Iterable[str]) -> None:
         with self._lock:
             for one in attempt_ids:
                 self._held.pop(one, None)
                 self._started.discard(one)
+                self._ending.discard(one)
         if self._may_be_more:
             self._look.set()
 
@@ -166,20 +190,24 @@ class Worker:
 
 
 class _Watched:
-    """The Execution API, telling which attempts are over once that is recorded."""
+    """The Execution API, telling which attempts end, and which are over once that is recorded."""
 
     def __init__(
         self,
         execution: ExecutionApi,
         began: Callable[[Iterable[str]], None],
+        ends: Callable[[set[str]], None],
         over: Callable[[Iterable[str]], None],
     ) -> None:
         self._execution = execution
         self._began = began
+        self._ends = ends
         self._over = over
 
     def record(self, batch: Batch) -> Answers:
-        """Record a batch, then tell of its ends and of the starts that were refused."""
+        """Tell of the ends in a batch, record it, then tell what is over by that: refused starts, too."""
+        if batch.finishes:
+            self._ends({one["attempt_id"] for one in batch.finishes})
         answers = self._execution.record(batch)
         self._began([one["attempt_id"] for one in answers.starts if one["accepted"]])
         ended = [one["attempt_id"] for one in batch.finishes]

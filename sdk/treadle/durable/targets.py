@@ -170,10 +170,25 @@ def opened(named: Connection) -> Iterator[Target]:
     except BaseException:
         target.database.close()
         raise
-    if current.others_follow() and not target.database.closed:
+    if current.others_follow() and _is_being_cleared(psycopg, target.database):
         _kept[key] = target
     else:
         target.database.close()
+
+
+def _is_being_cleared(psycopg: Any, database: Any) -> bool:
+    """Ask for an end to all that is left of the task in its session; the answer is awaited by the next attempt.
+
+    Nobody waits for it, and what the task has locked for its session is free from now on.
+    """
+    with suppress(psycopg.Error):
+        libpq = database.pgconn
+        if libpq.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+            libpq.send_query(_CLEAR.encode())
+            while libpq.flush():
+                pass
+            return True
+    return False
 
 
 def _left(psycopg: Any, key: tuple[Any, ...]) -> Target | None:
@@ -187,12 +202,17 @@ def _left(psycopg: Any, key: tuple[Any, ...]) -> Target | None:
     database = target.database
     # Closed otherwise: the server has ended the session meanwhile, or something of the task is left in it.
     with suppress(psycopg.Error):
+        # libpq's own call: eight answers of which only the last is of interest would be eight results of a cursor.
+        libpq, last = database.pgconn, None
+        while (answer := libpq.get_result()) is not None:
+            last = answer
+        # Two reads, of which neither waits, tell a session that has ended since: its last words, then its end.
+        libpq.consume_input()
+        libpq.consume_input()
         database.row_factory = psycopg.rows.tuple_row
         database.isolation_level = database.read_only = database.deferrable = None
         database.autocommit = True
-        # libpq's own call: eight answers of which only the last is of interest would be eight results of a cursor.
-        answer = database.pgconn.exec_(_CLEAR.encode())
-        if answer.status == psycopg.pq.ExecStatus.TUPLES_OK and answer.get_value(0, 0) == b"f":
+        if last is not None and last.status == psycopg.pq.ExecStatus.TUPLES_OK and last.get_value(0, 0) == b"f":
             return target
     database.close()
     return None
