@@ -33,3 +33,9 @@ export const AROUND_NAMES = [
     ["past", "Earlier runs"],
     ["future", "Later runs"],
 ] as const;
+
+/** How tasks and runs are cleared. */
+export const HOW_NAMES = [
+    ["onlyFailed", "Only what failed"],
+    ["latestVersion", "With the newest version of the DAG"],
+] as const;

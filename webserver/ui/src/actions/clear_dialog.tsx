@@ -6,15 +6,9 @@ import { Button } from "../components/button";
 import { Dialog } from "../components/dialog";
 import { ErrorNote, Skeleton } from "../components/notes";
 import { type ClearChoices, clearBody, counted, grouped, NOTHING_AROUND, type Target } from "./bodies";
-import { AROUND_NAMES, Choices } from "./choices";
+import { AROUND_NAMES, Choices, HOW_NAMES } from "./choices";
 import { Impact } from "./impact";
 import { useAction } from "./use_action";
-
-const NAMES = [
-    ...AROUND_NAMES,
-    ["onlyFailed", "Only what failed"],
-    ["latestVersion", "With the newest version of the DAG"],
-] as const;
 
 interface ClearDialogProps {
     title: string;
@@ -32,6 +26,7 @@ export function ClearDialog({ title, target, first = {}, onClose }: ClearDialogP
         latestVersion: false,
         ...first,
     });
+    const choose = (name: keyof ClearChoices, on: boolean) => setChoices((before) => ({ ...before, [name]: on }));
     const { dagId, runId } = target;
     const send = (dryRun: boolean) =>
         answered(
@@ -64,12 +59,8 @@ export function ClearDialog({ title, target, first = {}, onClose }: ClearDialogP
                 </Button>
             }
         >
-            <Choices
-                legend="Also"
-                names={NAMES}
-                chosen={choices}
-                onChange={(name, on) => setChoices((before) => ({ ...before, [name]: on }))}
-            />
+            <Choices legend="Also" names={AROUND_NAMES} chosen={choices} onChange={choose} />
+            <Choices legend="How" names={HOW_NAMES} chosen={choices} onChange={choose} />
             {error !== null && <ErrorNote error={error} />}
             {preview.isPending ? (
                 <Skeleton height="10rem" />

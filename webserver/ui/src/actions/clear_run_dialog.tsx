@@ -6,14 +6,9 @@ import { Button } from "../components/button";
 import { Dialog } from "../components/dialog";
 import { ErrorNote, Skeleton } from "../components/notes";
 import { clearRunBody, counted, grouped } from "./bodies";
-import { Choices } from "./choices";
+import { Choices, HOW_NAMES } from "./choices";
 import { Impact } from "./impact";
 import { useAction } from "./use_action";
-
-const NAMES = [
-    ["onlyFailed", "Only what failed"],
-    ["latestVersion", "With the newest version of the DAG"],
-] as const;
 
 /** Lets a run go again, having shown which of its task instances. */
 export function ClearRunDialog({ dagId, runId, onClose }: { dagId: string; runId: string; onClose: () => void }) {
@@ -51,7 +46,7 @@ export function ClearRunDialog({ dagId, runId, onClose }: { dagId: string; runId
         >
             <Choices
                 legend="How"
-                names={NAMES}
+                names={HOW_NAMES}
                 chosen={choices}
                 onChange={(name, on) => setChoices((before) => ({ ...before, [name]: on }))}
             />

@@ -1,4 +1,4 @@
-import { StateCounts, wordsOf } from "../components/state";
+import { State, StateCounts, wordsOf } from "../components/state";
 import styles from "./actions.module.css";
 import { counted, type RunOfChanges } from "./bodies";
 
@@ -21,7 +21,7 @@ export function Impact({ runs, none }: { runs: readonly RunOfChanges[]; none: st
                             {task.count > 1 && ` (${task.count.toLocaleString("en")} instances)`}
                             {endOf(task.action)}
                         </span>
-                        <StateCounts counts={task.states} />
+                        <States states={task.states} />
                     </li>
                 ))}
                 {run.tasks.length > LISTED && <li>and {counted(run.tasks.length - LISTED, "more task")}</li>}
@@ -30,7 +30,13 @@ export function Impact({ runs, none }: { runs: readonly RunOfChanges[]; none: st
     ));
 }
 
-const ACTIONS: Record<string, string> = { "": "", add: " is added", remove: " is removed" };
+/** In which state one instance is, in words; of several, how many are in which. */
+function States({ states }: { states: Record<string, number> }) {
+    const [[state, count] = ["none", 0], ...others] = Object.entries(states);
+    return count === 1 && others.length === 0 ? <State state={state} /> : <StateCounts counts={states} />;
+}
+
+const ACTIONS: Record<string, string> = { "": "", clear: "", add: " is added", remove: " is removed" };
 
 /** What becomes of a task; what is no action is the state that it will be in. */
 function endOf(action: string): string {

@@ -32,7 +32,9 @@ export function ChoicesField({ label, hint, problem, choices, value, onText }: C
                     );
                 })}
             </div>
-            {(problem ?? hint) !== undefined && <small>{problem ?? hint}</small>}
+            {(problem ?? hint) !== undefined && (
+                <small className={problem === undefined ? undefined : styles.problem}>{problem ?? hint}</small>
+            )}
         </fieldset>
     );
 }

@@ -75,6 +75,9 @@ describe("the form of params", () => {
             name: "count",
             problem: "99 is greater than the maximum of 10",
         });
+        expect(faultOf("param 'name' of DAG 'g' has no default; give it in the conf")?.problem).toBe(
+            "must be filled in: it has no default",
+        );
         expect(faultOf("run id 'a b' cannot be used")).toBeNull();
     });
 });

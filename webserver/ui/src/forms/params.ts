@@ -161,5 +161,11 @@ export function confOf(params: Record<string, Param>, texts: Record<string, stri
 /** Return the param that the server's sentence is about, and the part of the sentence that concerns it. */
 export function faultOf(sentence: string): { name: string; problem: string } | null {
     const found = /param '([^']+)'(?: of DAG '[^']*')?:? (.+)$/s.exec(sentence);
-    return found === null ? null : { name: found[1] ?? "", problem: found[2] ?? "" };
+    if (found === null) return null;
+    const problem = found[2] ?? "";
+    // The server speaks of a conf, and whoever reads this of a field.
+    return {
+        name: found[1] ?? "",
+        problem: problem.replace(/^has no default.*$/s, "must be filled in: it has no default"),
+    };
 }

@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { ApiError, answered, api, type Got } from "../../api/client";
 import { keys } from "../../api/keys";
@@ -41,6 +41,7 @@ function TriggerForm({ dag, onClose }: { dag: Got<"/ui/dags/{dag_id}">; onClose:
     const [turnsOn, setTurnsOn] = useState(dag.is_paused && may(me, "edit DAGs", dag.dag_id));
     const params = paramsOf(dag.params);
     const { trigger, problems, rest } = useTrigger(dag.dag_id, onClose);
+    const form = useFaultInSight(trigger.error);
     const submit = () => trigger.mutate({ run, turnsOn, ...confOf(params, texts) });
     return (
         <Dialog
@@ -52,7 +53,7 @@ function TriggerForm({ dag, onClose }: { dag: Got<"/ui/dags/{dag_id}">; onClose:
                 </Button>
             }
         >
-            <div className={styles.form}>
+            <div ref={form} className={styles.form}>
                 <p className={styles.will}>{prospect(dag, turnsOn)}</p>
                 {Object.entries(params).map(([name, param]) => (
                     <ParamField
@@ -76,6 +77,15 @@ function TriggerForm({ dag, onClose }: { dag: Got<"/ui/dags/{dag_id}">; onClose:
             </div>
         </Dialog>
     );
+}
+
+/** Goes to the first field that cannot be used: it may be out of sight. */
+function useFaultInSight(error: Error | null) {
+    const form = useRef<HTMLDivElement>(null);
+    useEffect(() => {
+        if (error !== null) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+    }, [error]);
+    return form;
 }
 
 interface Made {

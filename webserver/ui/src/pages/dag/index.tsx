@@ -1,5 +1,5 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
-import { Outlet, useParams } from "react-router";
+import { Link, Outlet, useParams } from "react-router";
 import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
 import { queries } from "../../api/queries";
@@ -23,7 +23,13 @@ export { shouldRevalidate } from "./early";
 export function Component() {
     const { dagId = "" } = useParams();
     const dag = useQuery(headOf(dagId));
-    if (dag.isError) return <ErrorNote error={dag.error} />;
+    if (dag.isError) {
+        return (
+            <ErrorNote error={dag.error}>
+                <Link to="/dags">Go to the DAGs</Link>
+            </ErrorNote>
+        );
+    }
     if (dag.data === undefined) return <Skeleton height="36rem" />;
     return (
         <DagZoneProvider zone={dag.data.timezone}>

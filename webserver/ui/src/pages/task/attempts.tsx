@@ -26,7 +26,11 @@ const COLUMNS: Column<Attempt>[] = [
     { head: "CPU time", cell: (one) => (one.cpu_seconds === null ? "–" : lengthOf(one.cpu_seconds)), isNumber: true },
     { head: "Ended with", cell: (one) => <span className={styles.end}>{endOf(one)}</span> },
     { head: "Executor", cell: (one) => one.executor, isWide: true },
-    { head: "Host, process", cell: (one) => (one.hostname === null ? "–" : `${one.hostname}, ${one.pid ?? "–"}`) },
+    {
+        head: "Host, process",
+        cell: (one) => (one.hostname === null ? "–" : `${one.hostname}, ${one.pid ?? "–"}`),
+        isWide: true,
+    },
     { head: "Version", cell: (one) => one.version_number, isNumber: true, isWide: true },
 ];
 
@@ -42,7 +46,7 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
     const failed = attempts.filter((one) => typeof one.error?.traceback === "string");
     return (
         <>
-            <Bars attempts={attempts} />
+            {attempts.length > 1 && <Bars attempts={attempts} />}
             <Table label="Attempts" columns={COLUMNS} rows={attempts} keyOf={(one) => String(one.try_number)} />
             {failed.map((one) => (
                 <details key={one.try_number} className={styles.trace} open={failed.length === 1}>
@@ -73,8 +77,11 @@ function Bars({ attempts }: { attempts: readonly Attempt[] }) {
                 const ran = secondsBetween(one.started_at, one.ended_at, now) ?? 0;
                 return (
                     <div key={one.try_number} title={`Try ${one.try_number}: striped while it waited`}>
-                        <i data-waits="" style={placeOf(left, waited, whole)} />
-                        <i data-state={one.outcome ?? "running"} style={placeOf(left + waited, ran, whole)} />
+                        <span>Try {one.try_number}</span>
+                        <p>
+                            <i data-waits="" style={placeOf(left, waited, whole)} />
+                            <i data-state={one.outcome ?? "running"} style={placeOf(left + waited, ran, whole)} />
+                        </p>
                     </div>
                 );
             })}

@@ -6,7 +6,7 @@ import { Fact, Facts } from "../../components/facts";
 import { taskPath } from "../../components/links";
 import { Markdown } from "../../components/markdown";
 import { Panel } from "../../components/page";
-import { State, StateCounts } from "../../components/state";
+import { State, StateCounts, wordsOf } from "../../components/state";
 import { type Instance, type InstanceName, instanceKey } from "./shape";
 import styles from "./task.module.css";
 
@@ -27,7 +27,9 @@ export function Details({ name, instance }: { name: InstanceName; instance: Inst
             </Panel>
             <Panel title="Waits for">
                 <Neighbours name={name} tasks={instance.upstream} none="It waits for no task." />
-                {instance.trigger_rule !== null && <p className={styles.soft}>Trigger rule {instance.trigger_rule}</p>}
+                {instance.trigger_rule !== null && (
+                    <p className={styles.soft}>Trigger rule: {wordsOf(instance.trigger_rule)}</p>
+                )}
             </Panel>
             <Panel title="Waited for by">
                 <Neighbours name={name} tasks={instance.downstream} none="No task waits for it." />

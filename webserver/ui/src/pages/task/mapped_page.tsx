@@ -89,7 +89,7 @@ function columnsOf(name: InstanceName): Column<Row>[] {
         { head: "Took", cell: (row) => <Took from={row.started_at} to={row.ended_at} />, isNumber: true },
         { head: "Try", cell: (row) => `${row.try_number} of ${row.max_tries + 1}`, isNumber: true },
         { head: "Host", cell: (row) => row.hostname ?? "–" },
-        { head: "Note", cell: (row) => (row.has_note ? "has a note" : "") },
+        { head: "Note", cell: (row) => (row.has_note ? "has a note" : ""), has: (row) => row.has_note },
     ];
 }
 

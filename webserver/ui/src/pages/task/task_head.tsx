@@ -46,7 +46,9 @@ export function TaskHead({ name, instance }: { name: InstanceName; instance: Ins
             </Facts>
             {instance.why !== null && <WhyNote why={instance.why} />}
             <OperatorLinks links={instance.links} />
-            {failure != null && instance.state !== "success" && <Failure error={failure} />}
+            {failure != null && instance.state !== "success" && !isToldIn(instance.why, failure) && (
+                <Failure error={failure} />
+            )}
             {instance.note !== null && (
                 <p className={styles.note}>
                     {instance.note} <Link to="?tab=details">Edit</Link>
@@ -74,6 +76,11 @@ function OperatorLinks({ links }: { links: Instance["links"] }) {
             )}
         </p>
     );
+}
+
+/** Whether the reason above has the error's message in it already. */
+function isToldIn(why: Instance["why"], error: Record<string, unknown>): boolean {
+    return why !== null && typeof error.message === "string" && why.sentence.includes(error.message);
 }
 
 function Failure({ error }: { error: Record<string, unknown> }) {

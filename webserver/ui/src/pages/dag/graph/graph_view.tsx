@@ -69,7 +69,7 @@ function Shown({ graph, runId, version, states }: ShownProps) {
     if (graph.nodes.length === 0) return <EmptyNote title="This version has no tasks" />;
     return (
         <SeenContext value={context}>
-            <div className={styles.view}>
+            <div className={styles.view} data-fills="">
                 <GraphBar graph={graph} folded={folded} version={version} />
                 {address.get("view") === "list" ? (
                     <TaskList graph={graph} />
@@ -95,6 +95,14 @@ function LaidOut({ seen, layoutKey }: { seen: ReturnType<typeof seenOf>; layoutK
         structuralSharing: false,
     });
     if (layout.isError) return <ErrorNote error={layout.error} />;
-    if (layout.data === undefined) return <Skeleton height="30rem" />;
+    if (layout.data === undefined) {
+        return (
+            <div className={styles.canvas}>
+                <div className={styles.inner}>
+                    <Skeleton height="100%" />
+                </div>
+            </div>
+        );
+    }
     return <Canvas layout={layout.data} />;
 }

@@ -19,7 +19,7 @@ export function Component() {
     const [address, change] = useAddress();
     const newest = runs[0]?.run_id;
     return (
-        <div className={styles.page}>
+        <div className={styles.page} data-fills="">
             <ChosenRun
                 dagId={dagId}
                 otherwise={

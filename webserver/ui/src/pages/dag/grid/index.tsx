@@ -62,7 +62,10 @@ export function Component() {
                     onChange={(event) => change({ find: event.target.value })}
                 />
             </div>
-            <ChosenRun dagId={dagId} otherwise="Click on a run to choose it: the graph then shows its states." />
+            <ChosenRun
+                dagId={dagId}
+                otherwise={columns.length > 0 && "Click on a run to choose it: the graph then shows its states."}
+            />
             {pages === undefined ? (
                 <Skeleton height="24rem" />
             ) : (

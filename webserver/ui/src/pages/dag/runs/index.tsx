@@ -126,9 +126,9 @@ const COLUMNS: Column<RunRow>[] = [
         head: "Started by",
         cell: (run) => [run.run_type.replaceAll("_", " "), run.triggering_user].filter(Boolean).join(", "),
     },
-    { head: "Queued for", isNumber: true, cell: (run) => lengthOf(run.queue_seconds) },
+    { head: "Queued for", isNumber: true, isWide: true, cell: (run) => lengthOf(run.queue_seconds) },
     { head: "Took", isNumber: true, cell: (run) => <Took from={run.started_at} to={run.ended_at} /> },
-    { head: "Version", isNumber: true, cell: (run) => run.version_number },
+    { head: "Version", isNumber: true, isWide: true, cell: (run) => run.version_number },
 ];
 
 /** When the run was due, which leads to where it stands in the grid. */

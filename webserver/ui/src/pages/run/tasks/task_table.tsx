@@ -94,7 +94,7 @@ function Row({ run, row, cell, longest, isFolded, onFold, onClear }: RowProps) {
     const isMany = cell?.is_mapped === true || row.kind === "group";
     return (
         <tr>
-            <th scope="row" style={{ paddingLeft: `${0.75 + row.depth * 1.25}rem` }}>
+            <th scope="row" title={row.id} style={{ paddingLeft: `${0.75 + row.depth * 1.25}rem` }}>
                 {row.kind === "group" ? (
                     <button type="button" aria-expanded={!isFolded} onClick={() => onFold(row.id)}>
                         <span aria-hidden="true">{isFolded ? "▸" : "▾"}</span> {row.label}

@@ -83,7 +83,7 @@ function OpenLog({ address, log, version }: OpenLogProps) {
             />
             {levels !== undefined && <MatchesList found={found} words={words} wraps={wraps} onGoTo={goTo} />}
             {levels === undefined && log.facts?.total === 0 && (
-                <EmptyNote title="No lines yet">
+                <EmptyNote title={isOver ? "No lines" : "No lines yet"}>
                     <p>{log.facts.message}</p>
                 </EmptyNote>
             )}
