@@ -179,7 +179,7 @@ def _verified(request: Request, service: Service, credentials: Credentials) -> A
             else:
                 failed_logins.forget(connection, address, credentials.username)
     if account is None:
-        raise HTTPException(401, "Invalid credentials", headers={"WWW-Authenticate": "Bearer"})
+        raise HTTPException(401, "The name or the password is wrong", headers={"WWW-Authenticate": "Bearer"})
     return account
 
 

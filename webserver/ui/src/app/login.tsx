@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from "react";
 import { BASE } from "../api/base";
 import { logIn } from "../api/session";
+import { Brand } from "../components/brand";
 import { Button } from "../components/button";
 import { Field } from "../components/field";
 import { ErrorNote } from "../components/notes";
@@ -34,7 +35,9 @@ export function Login() {
     return (
         <main className={styles.login}>
             <form className={styles.form} onSubmit={submit}>
-                <h1>Treadle</h1>
+                <h1>
+                    <Brand />
+                </h1>
                 <Field label="Name" name="username" autoComplete="username" required autoFocus />
                 <Field label="Password" name="password" type="password" autoComplete="current-password" required />
                 {error !== null && <ErrorNote error={error} />}

@@ -7,6 +7,7 @@ import { followLive } from "../api/live";
 import { queries } from "../api/queries";
 import { MeContext } from "../api/rights";
 import { type Me, useSession } from "../api/session";
+import { Brand } from "../components/brand";
 import { Skeleton } from "../components/notes";
 import { QueryError } from "../components/query_error";
 import { PageShortcuts } from "../keyboard/page_shortcuts";
@@ -40,7 +41,9 @@ export function Shell() {
 function Unreachable({ error }: { error: Error }) {
     return (
         <main className={styles.alone}>
-            <h1>Treadle</h1>
+            <h1>
+                <Brand />
+            </h1>
             <QueryError error={error} />
         </main>
     );
@@ -61,7 +64,9 @@ function Frame({ me }: { me: Me }) {
                 Skip to the page
             </a>
             <header className={styles.side}>
-                <span className={styles.brand}>Treadle</span>
+                <span className={styles.brand}>
+                    <Brand />
+                </span>
                 <Finder pages={pages} />
                 <nav className={styles.nav} aria-label="Pages">
                     {places.map((place) => (

@@ -29,15 +29,18 @@ export function PageHead({ title, tab = title, children, actions }: PageHeadProp
 /** A framed part of a page with a title of its own. */
 export function Panel({
     title,
+    label = title,
     children,
     className,
 }: {
     title: string;
+    /** What tells it from others of the same title, for those who do not see where it stands. */
+    label?: string;
     children: ReactNode;
     className?: string | undefined;
 }) {
     return (
-        <section className={[styles.panel, className].filter(Boolean).join(" ")} aria-label={title}>
+        <section className={[styles.panel, className].filter(Boolean).join(" ")} aria-label={label}>
             <h2>{title}</h2>
             {children}
         </section>

@@ -61,7 +61,7 @@ export function Listing<Row>({
                     {title !== undefined && <h2>{title}</h2>}
                     {about !== undefined && <p className={styles.quiet}>{about}</p>}
                 </div>
-                {actions !== undefined && <div className={styles.tools}>{actions}</div>}
+                {actions !== undefined && !list.isLoadingError && <div className={styles.tools}>{actions}</div>}
             </header>
             {list.isLoadingError && <QueryError error={list.error} />}
             {list.isPending && <Skeleton height="16rem" />}

@@ -10,6 +10,8 @@ const LATE_SECONDS = 30;
 
 /** Every process of the installation, and what is missing. */
 export function Daemons({ home }: { home: Home }) {
+    // Not everybody is told on which machines they run.
+    if (home.daemons.length === 0 && home.missing_daemons.length === 0) return null;
     return (
         <Panel title="Processes">
             {home.missing_daemons.map((kind) => (

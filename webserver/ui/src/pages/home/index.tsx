@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
 import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
-import { Skeleton } from "../../components/notes";
+import { EmptyNote, Skeleton } from "../../components/notes";
 import { PageHead } from "../../components/page";
 import { QueryError } from "../../components/query_error";
 import { BrokenFiles } from "./broken_files";
@@ -26,6 +27,7 @@ export function Component() {
             ) : (
                 <div className={styles.home}>
                     <Counters home={home.data} />
+                    {home.data.dags.all === 0 && <NoDags />}
                     {home.data.failing_watchers > 0 && <FailingWatchers count={home.data.failing_watchers} />}
                     {home.data.import_error_count > 0 && <BrokenFiles home={home.data} />}
                     <Forecast />
@@ -38,5 +40,16 @@ export function Component() {
                 </div>
             )}
         </>
+    );
+}
+
+function NoDags() {
+    return (
+        <EmptyNote title="No DAGs yet">
+            <p>
+                Put a file that defines one into the DAGs folder. <Link to="/dags">DAGs</Link> has the least that will
+                do.
+            </p>
+        </EmptyNote>
     );
 }

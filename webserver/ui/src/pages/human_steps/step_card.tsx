@@ -15,7 +15,7 @@ export function StepCard({ step }: { step: Step }) {
     const me = useMe();
     const assignees = assigneesOf(step);
     return (
-        <Panel title={step.subject}>
+        <Panel title={step.subject} label={`${step.subject} ${nameOf(step)}`}>
             <p className={styles.from}>
                 <Link to={dagPath(step.dag_id)}>{step.dag_name}</Link>
                 <Link to={runPath(step.dag_id, step.run_id)}>{step.run_id}</Link>
@@ -42,6 +42,11 @@ export function StepCard({ step }: { step: Step }) {
             {step.answered_at === null && <FormOrReason step={step} mayEdit={may(me, "edit runs", step.dag_id)} />}
         </Panel>
     );
+}
+
+/** Return what tells a question from others of the same subject. */
+function nameOf({ dag_id, run_id, task_id, map_index }: Step): string {
+    return [dag_id, run_id, task_id, ...(map_index < 0 ? [] : [map_index])].join(", ");
 }
 
 function FormOrReason({ step, mayEdit }: { step: Step; mayEdit: boolean }) {

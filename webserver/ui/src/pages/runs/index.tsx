@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useSearchParams } from "react-router";
+import { Link, useSearchParams } from "react-router";
 import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
 import { useMe } from "../../api/rights";
@@ -70,7 +70,9 @@ function Nothing() {
         </EmptyNote>
     ) : (
         <EmptyNote title="No runs yet">
-            <p>Turn a DAG with a schedule on, or trigger one.</p>
+            <p>
+                Turn a <Link to="/dags">DAG</Link> with a schedule on, or trigger one.
+            </p>
         </EmptyNote>
     );
 }

@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
+import { Link } from "react-router";
 import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
 import { Button } from "../../components/button";
@@ -65,7 +66,9 @@ export function Component() {
             )}
             {data !== undefined && data.runs.length === 0 && (data.forecast?.runs.length ?? 0) === 0 ? (
                 <EmptyNote title="Nothing ran and nothing will">
-                    <p>Look at another time, or turn a DAG with a schedule on.</p>
+                    <p>
+                        Look at another time, or turn a <Link to="/dags">DAG</Link> with a schedule on.
+                    </p>
                 </EmptyNote>
             ) : (
                 data !== undefined && <Chart timeline={data} search={search} />
