@@ -73,6 +73,7 @@ def main(options: list[str]) -> None:
     parser.add_argument("--concurrency", type=int, default=4, help="attempts at once of each worker")
     parser.add_argument("--every", type=float, default=2.0, help="seconds between kills")
     parser.add_argument("--one-commit", action="store_true", help="the task's role may commit the task's end, too")
+    parser.add_argument("--tasks-per-child", type=int, default=1)
     parser.add_argument("--for", dest="killing", type=float, help="seconds after which nothing is killed any more")
     parser.add_argument("--victims", default=",".join(VICTIMS), help="what may be killed, with commas between")
     parser.add_argument("--seed", type=int, default=1)
@@ -81,6 +82,7 @@ def main(options: list[str]) -> None:
     environment = {
         "TREADLE_EXECUTOR": "transactional",
         "TREADLE_PARALLELISM": str(2 * chosen.workers * chosen.concurrency),
+        "TREADLE_TASKS_PER_CHILD": str(chosen.tasks_per_child),
         "TREADLE_LEASE_SECONDS": "4",
         "TREADLE_LEASE_RENEWAL_SECONDS": "1",
     }

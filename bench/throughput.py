@@ -72,10 +72,16 @@ def main(options: list[str]) -> None:
     parser.add_argument("--tasks", type=int, help="tasks in all (default: 200, empty: 500)")
     parser.add_argument("--one-commit", action="store_true", help="of insert: the commit carries the task's end, too")
     parser.add_argument("--tasks-per-child", type=int, default=1)
-    parser.add_argument("--parallelism", type=int, default=16)
+    parser.add_argument("--parallelism", type=int, help="attempts under way (default: 16; transactional: 32)")
+    parser.add_argument(
+        "--slots", type=int, help="of a worker: those that run (default: --parallelism if given, or 16)"
+    )
     parser.add_argument("--repeat", type=int, default=3, help="measured rounds; the median counts")
     chosen = parser.parse_args(options)
     tasks = chosen.tasks or DEFAULT_TASKS[chosen.shape]
+    chosen.slots = chosen.slots or chosen.parallelism or 16
+    # The defaults of the setting and of ``treadle worker``: a queue in a database is there to hold what comes next.
+    chosen.parallelism = chosen.parallelism or (32 if chosen.executor == "transactional" else 16)
     environment = {
         "TREADLE_PARALLELISM": str(chosen.parallelism),
         "TREADLE_TASKS_PER_CHILD": str(chosen.tasks_per_child),
@@ -83,7 +89,7 @@ def main(options: list[str]) -> None:
     source = HEAD + SOURCES[chosen.shape].format(tasks=tasks)
     runs = tasks // 5 if chosen.shape == "chain" else 1
     with ExitStack() as stack:
-        installation = stack.enter_context(started(chosen.executor, {"bench": source}, chosen.parallelism, environment))
+        installation = stack.enter_context(started(chosen.executor, {"bench": source}, chosen.slots, environment))
         where = None
         if chosen.shape == "insert":
             settings = settings_of.load(installation.environment)
@@ -98,16 +104,16 @@ def main(options: list[str]) -> None:
 
 @contextmanager
 def started(
-    executor: str, dags: Mapping[str, str], parallelism: int, environment: Mapping[str, str]
+    executor: str, dags: Mapping[str, str], slots: int, environment: Mapping[str, str]
 ) -> Iterator[Installation]:
-    """Start an installation whose attempts go by way of ``executor``, with a worker if it needs one."""
+    """Start an installation whose attempts go by way of ``executor``, with a worker of ``slots`` if it needs one."""
     if executor == "celery":
-        with brokered(dags, parallelism, **environment) as installation:
+        with brokered(dags, slots, **environment) as installation:
             yield installation
     elif executor == "transactional":
         with (
             installed(dags, TREADLE_EXECUTOR="transactional", **environment) as installation,
-            database_worker(installation, parallelism) as pid,
+            database_worker(installation, slots) as pid,
         ):
             installation.beside = [pid]
             yield installation
