@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from urllib.parse import quote
 
 import pytest
+from bench.documents import install
 from playwright.sync_api import Page, expect
 from tests.support.installed import Installed
 from tests.support.waiting import wait_until
+
+from treadle.document import DagDocument, GroupDocument, TaskDocument
 
 Opened = Callable[..., Page]
 
@@ -61,6 +65,24 @@ def test_a_graph_of_300_tasks_is_drawn_and_searched(opened: Opened, flaky_run: s
     for task_id in ("first", "t298"):
         page.get_by_label("Find a task").fill(task_id)
         expect(page.get_by_role("button", name=f"Task {task_id}", exact=True)).to_be_in_viewport()
+
+
+def test_a_graph_of_12000_tasks_opens_with_its_groups_closed_and_one_is_opened(
+    opened: Opened, installed: Installed
+) -> None:
+    names = [f"group_{number}" for number in range(120)]
+    tasks = [TaskDocument(f"{name}.t{one}", group_id=name) for name in names for one in range(100)]
+    with installed.database.begin() as connection:
+        document = DagDocument("groups", groups=tuple(map(GroupDocument, names)), tasks=tuple(tasks))
+        install(connection, document, now=datetime.now(UTC))
+    page = opened("/dags/groups/graph")
+    closed, tasks = (page.get_by_role("button", name=re.compile(f"^{kind} ")) for kind in ("Group", "Task"))
+    expect(closed.first).to_be_visible()
+    expect(tasks).to_have_count(0)
+    page.get_by_label("Find a task").fill("group_7.t99")
+    expect(page.get_by_role("button", name="Task group_7.t99", exact=True)).to_be_in_viewport()
+    page.reload()
+    expect(closed.first).to_be_visible()
 
 
 def test_the_gantt_chart_tells_each_try_of_a_task(opened: Opened, flaky_run: str) -> None:
