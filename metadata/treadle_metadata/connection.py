@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 import psycopg
@@ -60,6 +61,9 @@ class Database:
     With ``plan_once``, PostgreSQL plans each prepared statement once for all its parameters. Left to itself it plans a
     statement that names a month anew at each run as soon as there are many months, which can cost more than the run.
     For daemons whose statements all have their index; a page's filters are better planned for what is asked.
+
+    ``in_threads`` is for a daemon that works in many threads at once: its statements go straight to libpq as those of
+    ``plan_once`` do, and wait there without the interpreter.
     """
 
     def __init__(
@@ -70,6 +74,7 @@ class Database:
         application_name: str = "treadle",
         idle_seconds: float | None = None,
         plan_once: bool = False,
+        in_threads: bool = False,
     ) -> None:
         self.url = url
         self._libpq_url = url.replace("postgresql+psycopg://", "postgresql://", 1)
@@ -87,7 +92,8 @@ class Database:
             self._at_connect(f"SET idle_in_transaction_session_timeout = {round(idle_seconds * 1000)}")
         if plan_once:
             self._at_connect("SET plan_cache_mode = force_generic_plan")
-            event.listen(self.engine, "connect", _prepare_all)
+        if plan_once or in_threads:
+            event.listen(self.engine, "connect", partial(_prepare_all, in_threads=in_threads))
 
     def _at_connect(self, statement: str) -> None:
         event.listen(self.engine, "connect", lambda opened, _: _at_once(opened, statement))
@@ -168,12 +174,12 @@ def _at_once(opened: DBAPIConnection, statement: str) -> None:
     opened.commit()
 
 
-def _prepare_all(opened: DBAPIConnection, entry: ConnectionPoolEntry) -> None:
-    """Have a connection prepare each statement at its first run, and keep them all."""
+def _prepare_all(opened: DBAPIConnection, entry: ConnectionPoolEntry, *, in_threads: bool) -> None:
+    """Have a connection prepare each statement at its first run, and keep them all, or where filters vary the last."""
     driver = cast("psycopg.Connection[Any]", opened)
     driver.prepare_threshold = None
     driver.prepared_max = 1000
-    entry.info[LANE] = Lane(driver)
+    entry.info[LANE] = Lane(driver, 200, in_threads=True) if in_threads else Lane(driver)
 
 
 def notify(connection: Connection, channel: str, payload: str = "") -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, LiteralString
+from typing import Any, Final, LiteralString, cast
 
 import psycopg
 from psycopg import generators, pq
@@ -51,10 +51,17 @@ class Answer:
 
 
 class Lane:
-    """Runs statements on one connection of the driver, which nobody else uses meanwhile."""
+    """Runs statements on one connection of the driver, which nobody else uses meanwhile.
 
-    def __init__(self, driver: psycopg.Connection[Any]) -> None:
+    ``kept`` is how many statements stay prepared. ``in_threads``: those who run them are threads of one process, where
+    whoever waits must not wake for each piece of an answer: it would wait for the interpreter again each time. A signal
+    is heard by the process's first thread, so nothing is lost by it.
+    """
+
+    def __init__(self, driver: psycopg.Connection[Any], kept: int = 1000, *, in_threads: bool = False) -> None:
         self._driver = driver
+        self._kept = kept
+        self._in_threads = in_threads
         self._libpq = driver.pgconn
         self._transformer = Transformer(driver)
         self._names: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
@@ -66,9 +73,18 @@ class Lane:
         Raises:
             psycopg.Error: one of them failed; those after it have not been run.
         """
+        if len(self._names) >= self._kept:
+            self._checked(self._libpq.exec_(b"DEALLOCATE ALL"))
+            self._names.clear()
         bound = [self._bound(*one) for one in statements]
         begins = not self._driver.autocommit and self._libpq.transaction_status == pq.TransactionStatus.IDLE
-        if len(bound) == 1 and not begins:
+        if len(bound) == 1 and self._in_threads:
+            if begins:
+                self._checked(self._libpq.exec_(b"BEGIN"))
+            name, values, formats = bound[0]
+            # None is NULL here as well; psycopg's type of it is too narrow.
+            results = [self._libpq.exec_prepared(name, cast("list[Buffer]", values), formats)]
+        elif len(bound) == 1 and not begins:
             self._libpq.send_query_prepared(*bound[0])
             results = [self._driver.wait(generators.execute(self._libpq))[-1]]
         else:

@@ -6,7 +6,6 @@ Called by ``main.run`` and by tests. It refuses to be made when a route lacks it
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import date
 from functools import partial
@@ -36,6 +35,7 @@ from treadle_webserver.permissions import check_table
 from treadle_webserver.routes import APPS, ROUTERS
 from treadle_webserver.routing import Route
 from treadle_webserver.service import Service
+from treadle_webserver.threads import Threads
 from treadle_webserver.throttle import Throttle
 from treadle_webserver.tokens import check_secrets
 from treadle_webserver.trigger_calls import TriggerCalls
@@ -89,7 +89,7 @@ def create_app(
         sending=sending_of(settings, partial(_ended_attempts, database)),
     )
     app.state.live = Hub(database)
-    app.state.threads = ThreadPoolExecutor(THREADS, "request")
+    app.state.threads = Threads(THREADS)
     app.router.routes.append(Directory(_guarded(_served(listed, apps))))
     errors.install(app)
     openapi.complete(app)
@@ -122,7 +122,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.live.close()
     await to_thread.run_sync(service.sending.end)
     await to_thread.run_sync(service.trigger_calls.end)
-    app.state.threads.shutdown()
+    await to_thread.run_sync(app.state.threads.end)
 
 
 def _ended_attempts(database: Database, wanted: Mapping[str, date]) -> set[str]:

@@ -54,6 +54,7 @@ def run(settings: Settings, clock: Clock | None = None, apps: Collection[str] = 
         pool_size=10,
         application_name="treadle webserver",
         idle_seconds=settings.lease_seconds,
+        in_threads=True,
     )
     try:
         app = create_app(settings, database, clock=clock, apps=apps)

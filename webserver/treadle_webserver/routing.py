@@ -7,7 +7,6 @@ an answer. Handlers that wait for more than the database are asynchronous, and r
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from functools import wraps
@@ -21,6 +20,7 @@ from starlette.types import Receive, Scope, Send
 from treadle_webserver.authorize import authorize
 from treadle_webserver.calling import Call, NotInOrderError, result_of
 from treadle_webserver.openapi import RESPONSES, operation_id
+from treadle_webserver.threads import Threads
 
 
 class Route(APIRoute):
@@ -46,13 +46,11 @@ class Route(APIRoute):
 
     async def answer(self, request: Request) -> Response:
         """Return the answer to a request; an error is raised as it came."""
-        threads = request.app.state.threads
-        loop = asyncio.get_running_loop()
+        threads: Threads = request.app.state.threads
         if self.waits:
-            await loop.run_in_executor(threads, _check, request)
+            await threads.run(_check, request)
             return await self._long_way(request)
-        body = await request.body()
-        return await loop.run_in_executor(threads, self._all_of_it, request, body)
+        return await threads.run(self._all_of_it, request, await request.body())
 
     async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = await self.answer(Request(scope, receive, send))

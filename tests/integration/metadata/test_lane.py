@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, date, datetime
 from typing import Any
 from uuid import uuid4
@@ -13,13 +14,14 @@ import pytest
 from sqlalchemy.exc import DBAPIError, IntegrityError, ProgrammingError
 
 from treadle_metadata.connection import Database, is_passing
+from treadle_metadata.lane import Lane
 from treadle_metadata.statements import execute, rows, tuples, tuples_of_each
 
 
-@pytest.fixture
-def prepared(own_database: Database) -> Iterator[Database]:
+@pytest.fixture(params=["plan_once", "in_threads"])
+def prepared(own_database: Database, request: pytest.FixtureRequest) -> Iterator[Database]:
     """A database whose connections prepare everything, as a daemon's do."""
-    database = Database(own_database.url, plan_once=True, pool_size=1)
+    database = Database(own_database.url, pool_size=1, **{request.param: True})
     yield database
     database.close()
 
@@ -91,6 +93,19 @@ def test_a_session_that_lost_what_it_had_prepared_prepares_it_again(prepared: Da
     with prepared.begin() as connection:
         connection.exec_driver_sql("DEALLOCATE ALL")
     assert prepared.run(ask) == [(1,)]
+
+
+def test_only_so_many_statements_stay_prepared(own_database: Database) -> None:
+    with closing(own_database.listen(())) as driver:
+        lane = Lane(driver, kept=3, in_threads=True)
+        for number in (*range(7), 0):
+            assert lane.run([(f"SELECT {number} + %(x)s::int", {"x": 1})])[0].fetchall() == [(number + 1,)]
+            # Those that are sent together are prepared together, whatever that makes them.
+            both = lane.run([("SELECT %(x)s::int", {"x": 1}), ("SELECT %(x)s::text", {"x": "a"})])
+            assert [one.fetchall() for one in both] == [[(1,)], [("a",)]]
+            assert driver.execute("SELECT count(*) <= 4 FROM pg_prepared_statements", prepare=False).fetchone() == (
+                True,
+            )
 
 
 def test_a_lost_connection_is_replaced(prepared: Database, own_database: Database) -> None:

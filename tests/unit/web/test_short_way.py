@@ -22,6 +22,7 @@ from typing_extensions import TypedDict
 from treadle_webserver import routing
 from treadle_webserver.calling import NotInOrderError, _Model
 from treadle_webserver.routes import ROUTERS
+from treadle_webserver.threads import Threads
 
 ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, routing.Route)]
 FIELDS = [field for route in ROUTES for field in route.dependant.query_params if _Model.is_all_of([field])]
@@ -156,7 +157,7 @@ def _app(route_class: type[APIRoute]) -> FastAPI:
     app = FastAPI()
     app.router.routes += router.routes
     app.state.service = SimpleNamespace()
-    app.state.threads = None
+    app.state.threads = Threads(2)
     return app
 
 
