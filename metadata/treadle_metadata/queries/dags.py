@@ -17,10 +17,8 @@ from treadle_metadata.statements import rows, tuples
 from treadle_metadata.states import RunState
 
 _SELECT: Final[LiteralString] = """
-    dag.*, version.number AS version_number, coalesce(version.document #>> '{schedule,kind}', 'none') AS schedule_kind,
-    version.document @? '$.tasks[*] ? (exists(@.max_active_tis_per_dag) || exists(@.max_active_tis_per_dagrun))'
-        AS has_task_limits,
-    (version.document -> 'schedule') ?| ARRAY['partitions', 'partition_key_format'] AS is_partitioned
+    dag.*, version.number AS version_number, coalesce(version.schedule_kind, 'none') AS schedule_kind,
+    version.has_task_limits, version.is_partitioned
 """
 _SOURCE: Final[LiteralString] = "dag LEFT JOIN dag_version AS version ON version.id = dag.version_id"
 
@@ -167,7 +165,7 @@ def _conditions(wanted: DagFilter) -> Conditions:
     if wanted.schedule_kinds:
         # Of the version, by a query of its own: who only counts DAGs does not join their versions.
         conditions.add(
-            "(SELECT coalesce(newest.document #>> '{schedule,kind}', 'none') FROM dag_version AS newest"
+            "(SELECT coalesce(newest.schedule_kind, 'none') FROM dag_version AS newest"
             " WHERE newest.id = dag.version_id) = ANY(%(schedule_kinds)s)",
             schedule_kinds=list(wanted.schedule_kinds),
         )

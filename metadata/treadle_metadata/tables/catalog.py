@@ -84,6 +84,24 @@ dag_version = Table(
     # Parts of the document that every run's beginning and end ask for: NULL for nearly all, and never a large value.
     Column("callbacks", JSONB, Computed("document -> 'callbacks'::text", persisted=True)),
     Column("deadlines", JSONB, Computed("document -> 'deadlines'::text", persisted=True)),
+    # What lists of DAGs show of it: a large document is read and unpacked for each row of a page, else.
+    Column("schedule_kind", Text, Computed("document #>> '{schedule,kind}'::text[]", persisted=True)),
+    Column(
+        "has_task_limits",
+        Boolean,
+        Computed(
+            """document @? '$."tasks"[*]?(exists (@."max_active_tis_per_dag")"""
+            """ || exists (@."max_active_tis_per_dagrun"))'::jsonpath""",
+            persisted=True,
+        ),
+    ),
+    Column(
+        "is_partitioned",
+        Boolean,
+        Computed(
+            "(document -> 'schedule'::text) ?| ARRAY['partitions'::text, 'partition_key_format'::text]", persisted=True
+        ),
+    ),
     UniqueConstraint("dag_id", "number"),
 )
 
