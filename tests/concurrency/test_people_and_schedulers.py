@@ -67,7 +67,7 @@ def test_a_task_cleared_while_its_run_ends_runs_again(scheduler: TestScheduler, 
     """A look at the run before its end is committed says that it is running, and that it need not be reopened."""
     scheduler.install(a_dag("d", TaskDocument("a"), TaskDocument("b")))
     run_id = scheduler.trigger("d")
-    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
+    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
     scheduler.beats()
     with scheduler.database.begin() as connection:
         mark_task(connection, "d", run_id, "a", "success", now=clock.now())
@@ -85,7 +85,7 @@ def test_a_run_marked_failed_while_it_is_given_instances_keeps_none_that_could_s
 ) -> None:
     scheduler.install(a_dag("d", TaskDocument("a")))
     run_id = scheduler.trigger("d")
-    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
+    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
     scheduler.beats()
 
     def mark(other: Connection) -> None:

@@ -62,7 +62,7 @@ def test_a_worker_that_lost_its_attempt_cannot_start_heartbeat_or_finish_it(
     scheduler = TestScheduler(database, settings, clock)
     scheduler.install(a_dag("fenced", TaskDocument("a")))
     run_id = scheduler.trigger("fenced")
-    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
+    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
     scheduler.beats()
     workload = scheduler.executor.taken[0]
     report: dict[str, Any] = {
@@ -153,7 +153,10 @@ def test_three_schedulers_and_people_who_change_everything_get_in_nobodys_way(
         for _ in range(60):
             database.run(change)
         for n in range(4):
-            wait_until(lambda n=n: set(scheduler.run_states(f"d{n}").values()) <= {"success", "failed"}, timeout=30)
+            wait_until(
+                lambda n=n: set(scheduler.run_states(f"d{n}").values()) <= {"success", "failed"},  # type: ignore[misc]
+                timeout=30,
+            )
     with database.begin() as connection:
         assert not rows(
             connection,

@@ -47,7 +47,7 @@ def test_killing_the_scheduler_again_and_again_loses_nothing(home: Path, own_dat
         one.trigger()
         for _ in range(kills):
             before = one.finished()
-            wait_until(lambda before=before: one.finished() > before or one.run_state() == "success", 30)
+            wait_until(lambda before=before: one.finished() > before or one.run_state() == "success", 30)  # type: ignore[misc]
             one.kill()
             one.start()
         one.wait_for_end(120)

@@ -51,7 +51,7 @@ def test_each_task_goes_on_once_however_many_triggerers_are_killed(
 
     quick = replace(settings, lease_seconds=2.0, database_url=own_database.url)
     with site(own_database, quick) as here:
-        scheduler = TestScheduler(own_database, here.settings, SystemClock(), outcome)
+        scheduler = TestScheduler(own_database, here.settings, SystemClock(), outcome)  # type: ignore[arg-type]
         scheduler.install(a_dag("d", *(TaskDocument(f"t{number}", "Operator") for number in range(TASKS))))
         scheduler.trigger("d")
         scheduler.beats()

@@ -21,6 +21,8 @@ from treadle_scheduler.context import Context
 from treadle_scheduler.loop import Loop
 from treadle_scheduler.waking import Scope
 
+__all__ = ["TestScheduler", "a_dag", "install"]
+
 
 def a_dag(dag_id: str, *tasks: TaskDocument, **changes: Any) -> DagDocument:
     """Return a DAG document with these tasks (in topological order)."""

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
+from urllib.parse import quote
 
 from bench.installation import PASSWORD
 from playwright.sync_api import Browser, Page
@@ -94,14 +95,14 @@ _BROKEN: Final = "from treadle import DAG\n\nraise RuntimeError('broken on purpo
 
 
 @contextmanager
-def _with_history() -> Iterator[Installed]:
+def with_history() -> Iterator[Installed]:
     """Yield an installation in which something has happened."""
     with tempfile.TemporaryDirectory(prefix="treadle-screenshots-") as folder:
         home = Path(folder) / "home"
         shutil.copytree(ROOT / "dags", home / "dags", ignore=shutil.ignore_patterns("__pycache__"))
         files = {
             "greetings.py": _GREETINGS,
-            "broken.py": "from treadle import DAG\n\nraise RuntimeError('broken on purpose')\n",
+            "broken.py": _BROKEN,
         }
         with installation(home, files) as one:
             with one.database.begin() as connection:
@@ -114,10 +115,15 @@ def _with_history() -> Iterator[Installed]:
             yield one
 
 
+def newest(one: Installed) -> tuple[str, str]:
+    """Return the newest run of the example that the pictures are of, and a task of it, as they stand in addresses."""
+    run = "SELECT run_id FROM dag_run WHERE dag_id = 'regional_report' ORDER BY id DESC LIMIT 1"
+    task = "SELECT task_id FROM task_instance WHERE dag_id = 'regional_report' ORDER BY id LIMIT 1"
+    return quote(str(one.select(run)[0]["run_id"]), safe=""), quote(str(one.select(task)[0]["task_id"]), safe="")
+
+
 def _walk(browser: Browser, one: Installed, folder: Path, only: str) -> None:
-    newest = "SELECT run_id FROM dag_run WHERE dag_id = 'regional_report' ORDER BY id DESC LIMIT 1"
-    tasks = "SELECT task_id FROM task_instance WHERE dag_id = 'regional_report' ORDER BY id LIMIT 1"
-    run, task = str(one.select(newest)[0]["run_id"]), str(one.select(tasks)[0]["task_id"])
+    run, task = newest(one)
     for width, height in SIZES:
         for scheme in SCHEMES:
             context = browser.new_context(
@@ -155,7 +161,7 @@ def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(tempfile.gettempdir()) / "treadle-screenshots")
     folder.mkdir(parents=True, exist_ok=True)
     build_pages()
-    with _with_history() as one, chromium() as browser:
+    with with_history() as one, chromium() as browser:
         _walk(browser, one, folder, sys.argv[2] if len(sys.argv) > 2 else "")
     print(f"pictures of the pages are in {folder}")
 

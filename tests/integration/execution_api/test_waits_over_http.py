@@ -51,7 +51,7 @@ def test_a_sensor_waits_looks_at_another_dag_and_is_rescheduled(worker: Worker) 
 )
 def test_a_question_that_cannot_be_stored_is_refused_in_words(worker: Worker, wrong: dict[str, Any], said: str) -> None:
     _, token = worker.start("a")
-    question = {"subject": "Go?", "options": ["yes"], **wrong}
+    question: dict[str, Any] = {"subject": "Go?", "options": ["yes"], **wrong}
     answer = worker.client.post(
         "/execution/v1/questions",
         content=json.dumps({"op": "ask_human", "args": question}),
@@ -62,7 +62,14 @@ def test_a_question_that_cannot_be_stored_is_refused_in_words(worker: Worker, wr
 
 def test_a_question_is_asked_once_and_its_answer_lets_the_task_go_on(worker: Worker) -> None:
     attempt, token = worker.start("a")
-    question = {"subject": "Go?", "options": ["yes"], "defaults": None, "params": {}, "assignees": [], "seconds": None}
+    question: dict[str, Any] = {
+        "subject": "Go?",
+        "options": ["yes"],
+        "defaults": None,
+        "params": {},
+        "assignees": [],
+        "seconds": None,
+    }
     for is_new in (True, False):
         told = asked(worker, attempt, token, "ask_human", **question)
         assert (told["is_new"], told["state"]) == (is_new, "waiting")

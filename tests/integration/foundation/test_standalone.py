@@ -193,7 +193,7 @@ def test_what_a_daemon_leaves_behind_is_killed_at_the_end(begun: Standalone) -> 
     (begun.home / "behave.dag-processor").write_text("leave")
     os.kill(begun.pid_of("dag-processor"), signal.SIGKILL)
     note = begun.home / "left.pid"
-    left = int(wait_until(lambda: note.exists() and note.read_text()))
+    left = int(wait_until(lambda: note.read_text() if note.exists() else ""))
     assert _is_running(left)
     assert begun.stop() == 0
     assert not _is_running(left)

@@ -62,7 +62,7 @@ class Anything(RuleBasedStateMachine):
         self.held: list[Workload] = []
         self.started: list[Workload] = []
         self.events: list[ExecutorEvent] = []
-        self.scheduler.executor.queue = self.held.extend  # type: ignore[method-assign]
+        self.scheduler.executor.queue = self.held.extend  # type: ignore[method-assign, assignment]
         self.scheduler.executor.events = self._events  # type: ignore[method-assign]
         databases.delete_all_rows(database.url)
         with database.begin() as connection:
@@ -246,8 +246,9 @@ def report(workload: Workload, now: datetime, **changes: Any) -> dict[str, Any]:
 
 
 def test_whatever_happens_limits_hold_and_every_run_ends(database: Database, settings: Settings) -> None:
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        lambda: Anything(database, settings), settings=ANYTHING
+    run_state_machine_as_test(
+        lambda: Anything(database, settings),  # type: ignore[arg-type]
+        settings=ANYTHING,
     )
 
 

@@ -199,7 +199,7 @@ def test_a_run_over_its_time_fails_and_frees_the_next(scheduler: TestScheduler, 
     """Case A49."""
     scheduler.install(a_dag("slow", task("a"), task("b", "a"), dagrun_timeout_seconds=120, max_active_runs=1))
     first, second = scheduler.trigger("slow"), scheduler.trigger("slow")
-    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
+    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
     scheduler.beats()
     assert scheduler.task_states(first) == {"a": "queued", "b": "none"}
     clock.advance(timedelta(seconds=121))
@@ -217,7 +217,7 @@ def test_an_attempt_without_a_heartbeat_is_charged_once_and_tried_again(
     scheduler.install(a_dag("lost", task("a", retries=1, retry_delay_seconds=5)))
     run_id = scheduler.trigger("lost")
     queue = scheduler.executor.queue
-    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
+    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
     scheduler.beats()
     with scheduler.database.begin() as connection:
         execute(connection, "UPDATE task_instance SET state = 'running'")
@@ -239,7 +239,7 @@ def test_an_attempt_that_never_started_is_not_charged(scheduler: TestScheduler, 
     scheduler.install(a_dag("dropped", task("a")))
     run_id = scheduler.trigger("dropped")
     queue = scheduler.executor.queue
-    scheduler.executor.queue = lambda _workloads: None  # type: ignore[method-assign]
+    scheduler.executor.queue = lambda _workloads: None  # type: ignore[method-assign, assignment]
     scheduler.beats()
     assert scheduler.task_states(run_id) == {"a": "queued"}
     scheduler.executor.queue = queue  # type: ignore[method-assign]
@@ -273,7 +273,7 @@ def test_clearing_a_task_and_what_is_below_it_runs_just_those_again(scheduler: T
 def test_marking_a_run_failed_ends_what_is_in_it(scheduler: TestScheduler) -> None:
     scheduler.install(a_dag("marked", task("a"), task("b", "a")))
     run_id = scheduler.trigger("marked")
-    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
+    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
     scheduler.beats()
     with scheduler.database.begin() as connection:
         row = marking.mark_run(connection, "marked", run_id, "failed", now=scheduler.clock.now())
@@ -291,7 +291,7 @@ def test_a_full_pool_does_not_hide_the_ready_tasks_of_another(scheduler: TestSch
     scheduler.install(a_dag("free", *second, max_active_tasks=1000))
     scheduler.trigger("backlog")
     run_id = scheduler.trigger("free")
-    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
+    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
     scheduler.loop.wake(Scope.EVERYTHING)
     scheduler.loop.beat()
     states = list(scheduler.task_states(run_id).values())
@@ -308,7 +308,7 @@ def test_multi_slot_tasks_never_overfill_their_pool_and_an_impossible_one_blocks
     wide = [task(f"t{n}", pool="six", pool_slots=3) for n in range(10)]
     scheduler.install(a_dag("slots", task("huge", pool="six", pool_slots=7, priority_weight=9), *wide))
     run_id = scheduler.trigger("slots")
-    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
+    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
     scheduler.beats()
     assert list(scheduler.task_states(run_id).values()).count("queued") == 2
     with scheduler.database.begin() as connection:

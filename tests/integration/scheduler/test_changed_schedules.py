@@ -73,7 +73,7 @@ def change(scheduler: TestScheduler, document: DagDocument) -> None:
 
 def advance(scheduler: TestScheduler, step: timedelta, times: int = 1) -> None:
     for _ in range(times):
-        scheduler.clock.advance(step)  # type: ignore[attr-defined]
+        scheduler.clock.advance(step)
         scheduler.beats()
 
 
@@ -108,7 +108,7 @@ def test_a_schedule_that_was_taken_away_and_came_back_does_what_the_policy_says_
     change(scheduler, version(NEVER))
     advance(scheduler, HOUR, 3)
     assert logical_dates(scheduler) == ["15 12:00"]
-    scheduler.clock.set(NOON + 3 * HOUR + 20 * MINUTE)  # type: ignore[attr-defined]
+    scheduler.clock.set(NOON + 3 * HOUR + 20 * MINUTE)
     change(scheduler, version(cron("0 * * * *"), catchup=catchup))
     if catchup == "none":
         advance(scheduler, 40 * MINUTE)
@@ -190,7 +190,7 @@ def _delete(scheduler: TestScheduler, run_id: str) -> None:
 def _lose(scheduler: TestScheduler, run_id: str) -> None:
     """Let the lease of its attempt run out, as after a kill of whatever ran it."""
     assert run_id
-    scheduler.clock.advance(timedelta(seconds=31))  # type: ignore[attr-defined]
+    scheduler.clock.advance(timedelta(seconds=31))
 
 
 def _starting(scheduler: TestScheduler) -> Any:

@@ -31,7 +31,7 @@ def scheduler(database: Database, settings: Settings, clock: ManualClock) -> Tes
 def hold(scheduler: TestScheduler) -> Any:
     """Let the executor keep what it is given; return what runs it."""
     plain = scheduler.executor.queue
-    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
+    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
 
     def run(workloads: Iterable[Workload]) -> None:
         taken = scheduler.executor.taken[:]

@@ -121,7 +121,7 @@ def test_an_unknown_task_or_state_is_refused(scheduler: TestScheduler) -> None:
 
 
 def test_the_preview_of_a_run_that_is_marked_names_what_it_ends(scheduler: TestScheduler) -> None:
-    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
+    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
     scheduler.trigger("d", run_id="r")
     scheduler.beats()
     with scheduler.database.begin() as connection:

@@ -198,8 +198,9 @@ def _check(connection: Connection, run: Mapping[str, Any], remembered: Snapshot,
 
 
 def test_whatever_happens_schedulers_remember_what_is_true(database: Any, settings: Settings) -> None:
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        lambda: TwoSchedulers(database, settings), settings=TRUTH
+    run_state_machine_as_test(
+        lambda: TwoSchedulers(database, settings),  # type: ignore[arg-type]
+        settings=TRUTH,
     )
 
 

@@ -59,7 +59,7 @@ def by_itself(scheduler: TestScheduler) -> None:
 
 def hold_tasks(scheduler: TestScheduler) -> Any:
     """Let attempts go on without end; return what ends those there are."""
-    plain, scheduler.executor.queue = scheduler.executor.queue, scheduler.executor.taken.extend  # type: ignore[method-assign]
+    plain, scheduler.executor.queue = scheduler.executor.queue, scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
 
     def end() -> None:
         held, scheduler.executor.taken[:] = scheduler.executor.taken[:], []

@@ -56,7 +56,7 @@ def test_slots_in_use_may_add_up_to_more_than_an_integer(scheduler: TestSchedule
     three = ExpandDocument("product", (ExpandArgument("x", length=3),))
     scheduler.install(a_dag("d", TaskDocument("t", pool="endless", pool_slots=2**31 - 1, expand=three)))
     run_id = scheduler.trigger("d")
-    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
+    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
     scheduler.beats()
     scheduler.beats()
     assert set(scheduler.task_states(run_id).values()) == {"queued"}
@@ -117,7 +117,7 @@ def test_an_attempt_lost_before_it_started_is_not_charged(scheduler: TestSchedul
     """The runner host died with attempts that it had been handed and had not begun."""
     scheduler.install(a_dag("d", TaskDocument("a")))
     run_id = scheduler.trigger("d")
-    plain, scheduler.executor.queue = scheduler.executor.queue, scheduler.executor.taken.extend  # type: ignore[method-assign]
+    plain, scheduler.executor.queue = scheduler.executor.queue, scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
     scheduler.beats()
     lost: list[Any] = [ExecutorEvent("lost", UUID(scheduler.executor.taken[0]["attempt_id"]), "the host died")]
     scheduler.executor.events = lambda: [lost.pop()] if lost else []  # type: ignore[method-assign]
@@ -128,7 +128,7 @@ def test_an_attempt_lost_before_it_started_is_not_charged(scheduler: TestSchedul
 
 
 def test_attempts_that_are_lost_together_are_taken_back_in_the_same_statements_as_one(scheduler: TestScheduler) -> None:
-    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
+    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
     counts = []
     for dag_id, number in (("one", 1), ("many", 12)):
         scheduler.executor.taken.clear()
@@ -147,7 +147,7 @@ def test_attempts_that_are_lost_together_are_taken_back_in_the_same_statements_a
 def test_a_rejected_attempt_is_charged_so_that_it_does_not_come_back_for_ever(scheduler: TestScheduler) -> None:
     scheduler.install(a_dag("d", TaskDocument("a")))
     run_id = scheduler.trigger("d")
-    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign]
+    scheduler.executor.queue = scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
     scheduler.beats()
     event = ExecutorEvent("rejected", UUID(scheduler.executor.taken[0]["attempt_id"]), "its log path is no path")
     scheduler.executor.events = lambda: [event]  # type: ignore[method-assign]
@@ -174,7 +174,7 @@ def test_an_edit_that_leaves_the_dag_as_it_was_runs_the_new_code(scheduler: Test
 def test_a_duty_that_fails_is_logged_and_the_others_go_on(
     scheduler: TestScheduler, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(_context: Context) -> Done:
+    def broken(context: Context) -> Done:
         raise RuntimeError("planted")
 
     scheduler.install(a_dag("d", TaskDocument("a")))

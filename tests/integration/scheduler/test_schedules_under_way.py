@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +16,7 @@ from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute, rows
 from treadle_metadata.states import RunState
 from treadle_metadata.transitions import runs
+from treadle_scheduler import calendar
 from treadle_scheduler.duties import create_runs
 
 HOURLY = ScheduleDocument(kind="cron", expressions=("0 * * * *",), style="interval")
@@ -87,7 +87,7 @@ def test_a_dag_held_back_by_its_limit_goes_on_though_no_other_schedule_is_due_fo
     start = "2026-01-15T08:00:00+00:00"
     scheduler.install(hourly("held", start, catchup=True, max_active_runs=1), next_run_at=clock.now())
     scheduler.install(hourly("other", "2026-01-15T11:00:00+00:00"), next_run_at=clock.now())
-    plain, scheduler.executor.queue = scheduler.executor.queue, scheduler.executor.taken.extend  # type: ignore[method-assign]
+    plain, scheduler.executor.queue = scheduler.executor.queue, scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
     by_itself(scheduler)
     clock.advance(timedelta(seconds=scheduler.context.settings.heartbeat_seconds))
     by_itself(scheduler)
@@ -115,7 +115,7 @@ def test_the_end_of_a_run_tells_every_scheduler_that_its_dag_may_make_the_next(
 def test_the_loop_rests_while_a_continuous_dag_is_at_the_limit_of_its_timetable(
     scheduler: TestScheduler, clock: ManualClock
 ) -> None:
-    plain, scheduler.executor.queue = scheduler.executor.queue, scheduler.executor.taken.extend  # type: ignore[method-assign]
+    plain, scheduler.executor.queue = scheduler.executor.queue, scheduler.executor.taken.extend  # type: ignore[method-assign, assignment]
     document = a_dag("endless", TaskDocument("a"), schedule=ScheduleDocument(kind="continuous"))
     scheduler.install(document, next_run_at=clock.now())
     by_itself(scheduler)
@@ -141,7 +141,7 @@ def test_a_schedule_that_raises_stops_its_own_dag_only_and_says_so(
     scheduler: TestScheduler, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Case A4."""
-    known: Callable[..., Any] = create_runs.next_plan
+    known = calendar.next_plan
 
     def next_plan(document: Any, *arguments: Any, **named: Any) -> Any:
         if document.dag_id == "bad":

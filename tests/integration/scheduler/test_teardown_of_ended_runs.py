@@ -224,7 +224,7 @@ def test_whenever_and_however_a_run_is_ended_each_teardown_runs_if_and_only_if_i
     ways = {"setup": ["success", "success", "failed", "skipped"], "later": ["success", "failed"]}
     plain, held = scheduler.executor.queue, list[Workload]()
     scheduler.executor.outcome = lambda one: {"outcome": chance.choice(ways.get(one["task_id"][2:], ["success"]))}
-    scheduler.executor.queue = held.extend  # type: ignore[method-assign]
+    scheduler.executor.queue = held.extend  # type: ignore[method-assign, assignment]
     moment, state = chance.randrange(7), chance.choice(["failed", "success"])
     for step in range(40):
         scheduler.beats()

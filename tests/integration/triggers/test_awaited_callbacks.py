@@ -86,7 +86,7 @@ def test_a_triggerer_awaits_it_with_its_context_its_questions_and_its_log(
     database: Database, settings: Settings
 ) -> None:
     with site(database, settings) as here, here.triggerer():
-        scheduler = TestScheduler(database, here.settings, SystemClock())
+        scheduler = TestScheduler(database, here.settings, SystemClock())  # type: ignore[arg-type]
         path = here.settings.home / "told"
         source = SOURCE.replace("PATH", repr(str(path)))
         (here.settings.path("dags_folder") / "d.py").write_text(source)

@@ -47,7 +47,7 @@ def deferred(here: Site, notes: Path, *names: str, hows: Any = None) -> TestSche
         kwargs = {"notes": str(notes), "name": name, "how": (hows or {}).get(name, "wait")}
         return deferral(classpath="tests.support.noting.Noting", kwargs=json.dumps(kwargs))
 
-    scheduler = TestScheduler(here.database, here.settings, SystemClock(), outcome)
+    scheduler = TestScheduler(here.database, here.settings, SystemClock(), outcome)  # type: ignore[arg-type]
     scheduler.install(a_dag("d", *(TaskDocument(name, "Operator") for name in names)))
     scheduler.trigger("d")
     scheduler.beats()
@@ -104,7 +104,7 @@ def test_a_trigger_that_blocks_is_named_and_ended_and_the_others_run_on(here: Si
         wait_until(lambda: len({one["pid"] for one in told(notes) if one["name"] == "a"}) == 2)
         (notes.parent / "go-a").touch()
         wait_until(lambda: states(scheduler)["a"] == "success")
-    gone_on = [one for one in scheduler.executor.taken if "resume" in one and one["resume"]["error"]]
+    gone_on: list[Any] = [one for one in scheduler.executor.taken if "resume" in one and one["resume"]["error"]]
     errors = {one["task_id"]: one["resume"]["error"]["error"] for one in gone_on}
     assert "blocked the triggerer's loop" in errors["b"]
     assert "noting.py, line" in errors["b"]
@@ -119,7 +119,7 @@ def test_a_trigger_that_ends_the_process_is_singled_out_and_the_others_run_on(he
         wait_until(lambda: states(scheduler) == {"a": "deferred", "b": "failed", "c": "failed"}, 30)
         (notes.parent / "go-a").touch()
         wait_until(lambda: states(scheduler)["a"] == "success")
-    gone_on = [one for one in scheduler.executor.taken if "resume" in one and one["resume"]["error"]]
+    gone_on: list[Any] = [one for one in scheduler.executor.taken if "resume" in one and one["resume"]["error"]]
     errors = {one["task_id"]: one["resume"]["error"]["error"] for one in gone_on}
     assert "died 3 times in its code, the last time with exit code 3" in errors["b"]
     assert "died 3 times in its code, the last time by signal SIGSEGV" in errors["c"]

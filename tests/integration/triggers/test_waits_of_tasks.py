@@ -73,7 +73,7 @@ def test_execution_timeouts_span_deferrals(scheduler: TestScheduler, database: D
     """Case D1: a limit of 60 s and waits of 30 s each; at 60 s from the first start the task goes on to fail."""
     scheduler.executor.outcome = lambda workload: (
         {"outcome": "failed"}
-        if (workload.get("resume") or {}).get("error")
+        if dict(workload.get("resume") or {}).get("error")
         else deferral(execution_timeout_seconds=60.0)
     )
     run = started(scheduler)
@@ -91,7 +91,7 @@ def test_execution_timeouts_span_deferrals(scheduler: TestScheduler, database: D
     clock.advance(1 * SECOND)
     scheduler.beats()
     assert scheduler.task_states(run) == {"a": "failed"}
-    resume = scheduler.executor.taken[-1]["resume"]
+    resume: Any = scheduler.executor.taken[-1]["resume"]
     assert resume["error"]["kind"] == "execution_timeout"
     assert "60 s" in resume["error"]["error"]
 
@@ -107,7 +107,8 @@ def test_a_timeout_counts_from_the_deferral_and_cancels_the_trigger(
     clock.advance(timedelta(seconds=10))
     scheduler.beats()
     assert scheduler.task_states(run) == {"a": "success"}
-    assert scheduler.executor.taken[-1]["resume"]["error"]["kind"] == "timeout"
+    resume: Any = scheduler.executor.taken[-1]["resume"]
+    assert resume["error"]["kind"] == "timeout"
     assert [row["cancelled_for"] for row in triggers_of(database)] == ["timeout"]
     assert one.fire_all() == set()
 

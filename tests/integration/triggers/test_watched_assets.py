@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from tests.support.deferring import CRYPTO, HandTriggerer, triggers_of
 from tests.support.scheduling import TestScheduler, a_dag
@@ -127,7 +128,7 @@ def test_a_dag_that_another_team_gets_is_polled_for_with_that_ones_connections(
     by_hand = HandTriggerer(database, clock)
     by_hand.beat()
     with database.begin() as connection:
-        asked = {"op": "get_variable", "args": {"key": "k"}, "crypto": CRYPTO}
+        asked: dict[str, Any] = {"op": "get_variable", "args": {"key": "k"}, "crypto": CRYPTO}
         told = {one: trigger_answers.answer(connection, **asked, asker=(one, by_hand.known)) for one in by_hand.held}
         linked = rows(connection, "SELECT dag_id, trigger_id FROM trigger_asset ORDER BY dag_id")
     assert [(row["dag_id"], told[row["trigger_id"]]) for row in linked] == [("r", "of blue"), ("s", "of red")]

@@ -65,7 +65,7 @@ def test_notifications_of_a_channel_become_events(known: dict[str, Any], databas
     known["pg"] = {
         "conn_id": "pg",
         "conn_type": "postgres",
-        "host": (parse_qs(url.query).get("host") or [url.hostname])[0],
+        "host": (parse_qs(url.query).get("host") or [url.hostname or ""])[0],
         "port": url.port,
         "login": url.username,
         "password": url.password,

@@ -50,7 +50,7 @@ ROUTES: Final = sorted(routes_of(ROUTERS))
 WITH_ACCOUNT: Final = [route for route in ROUTES if TABLE[route] not in WITHOUT_ACCOUNT]
 ENDLESS: Final = ("/ui/events", "/wait", "/follow")
 """Streams: only the check before them is walked here."""
-ASKED: Final = {
+ASKED: Final[dict[str, dict[str, Any]]] = {
     "/calendar": {"since": "2026-01-01T00:00:00Z", "until": "2026-02-01T00:00:00Z"},
     "/timeline": {"since": "2026-01-15T00:00:00Z", "until": "2026-01-16T00:00:00Z"},
     "/code/diff": {"old_version": 1, "new_version": 1},

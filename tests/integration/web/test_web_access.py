@@ -16,6 +16,7 @@ from treadle_metadata import accounts
 from treadle_metadata.accounts import Role
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
+from treadle_metadata.errors import NotFoundError
 from treadle_metadata.failed_logins import FAILURES, WINDOW
 from treadle_metadata.settings import Settings, SettingsError
 from treadle_webserver.app import create_app, routes_of
@@ -180,7 +181,7 @@ def test_a_body_that_is_too_large_is_refused_whether_or_not_it_says_so(admin: Cl
     large = b'{"conf": {"x": "' + b"x" * (5 * 1024 * 1024) + b'"}}'
     assert admin.post(f"{weather}/dagRuns", content=large).status_code == 413
 
-    async def in_pieces():  # type: ignore[no-untyped-def]
+    async def in_pieces():
         for start in range(0, len(large), 65536):
             yield large[start : start + 65536]
 
@@ -202,5 +203,5 @@ def test_account_functions_refuse_what_they_cannot_use(database: Database, clock
         ):
             with pytest.raises(Exception, match=message):
                 accounts.create_account(connection, *arguments, now=clock.now())
-        with pytest.raises(accounts.NotFoundError, match="did you mean 'zoe'"):
+        with pytest.raises(NotFoundError, match="did you mean 'zoe'"):
             accounts.change_role(connection, "zoee", "viewer")

@@ -68,7 +68,7 @@ def test_a_log_that_is_not_there_is_empty_and_one_outside_its_folder_is_refused(
     assert admin.get(f"{url}/1").status_code == 404
     with database.begin() as connection:
         add_try(connection, "weather", "first", "fetch", "no/such/file", now=clock.now())
-    empty = {"content": [], "continuation_token": None}
+    empty: dict[str, Any] = {"content": [], "continuation_token": None}
     assert admin.json(f"{url}/1") == empty | {"message": "try 1 has written no log yet"}
     with database.begin() as connection:
         connection.exec_driver_sql("UPDATE task_attempt SET ended_at = started_at, outcome = 'success'")

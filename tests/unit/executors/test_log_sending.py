@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -76,7 +77,12 @@ def test_a_short_log_is_written_once_and_listed_once(
 ) -> None:
     listed: list[str] = []
     ls = Moody.ls
-    monkeypatch.setattr(Moody, "ls", lambda self, path, **more: listed.append(path) or ls(self, path, **more))
+
+    def listing(self: Moody, path: str, **more: Any) -> Any:
+        listed.append(path)
+        return ls(self, path, **more)
+
+    monkeypatch.setattr(Moody, "ls", listing)
     sending.follow("a", PATH, MONTH)
     write(folder, b"one\n")
     sending.over(["a"])
@@ -194,8 +200,13 @@ def test_quiet_logs_that_nobody_calls_over_are_asked_about(
     store: LogStore, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[dict[str, date]] = []
+
+    def ended(wanted: Mapping[str, date]) -> set[str]:
+        asked.append(dict(wanted))
+        return {"a"}
+
     monkeypatch.setattr(log_sending, "_QUIET_SECONDS", -1.0)
-    sending = LogSending(store, folder, lambda wanted: asked.append(dict(wanted)) or ["a"])
+    sending = LogSending(store, folder, ended)
     sending.follow("a", PATH, MONTH, is_whole=True)
     sending.follow("b", "daily/r1/store/attempt=1.jsonl", MONTH, is_whole=True)
     write(folder, b"one\n")

@@ -50,7 +50,7 @@ def test_who_sees_some_dags_is_told_of_them_only() -> None:
     ring = Ring("epoch")
     runs = (ChangedRun("mine", "r1", "running", True), ChangedRun("theirs", "r2", "failed", False))
     ring.add(runs, frozenset({"mine", "theirs"}), frozenset())
-    (told,) = ring.after(0) or ()
+    (told,) = ring.after(0) or []
     text = told.text("epoch-1", lambda dag_id: dag_id == "mine")
     assert text is not None
     assert text.startswith(b"id: epoch-1\nevent: change\ndata: ")

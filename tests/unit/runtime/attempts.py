@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from treadle import xcom
 from treadle.runtime.local_supervisor import LocalSupervisor
 from treadle.runtime.run_task import Limits, run_attempt
-from treadle.runtime.supervisor import AttemptResult, XComFound, XComQuestion
+from treadle.runtime.supervisor import AttemptResult, Supervisor, XComFound, XComQuestion
 
 
 class Answers:
@@ -98,7 +98,7 @@ def attempt(
     dag: Any, task_id: str, answers: Answers | None = None, limits: Limits | None = None, **changes: Any
 ) -> AttemptResult:
     """Run one attempt as a worker child does."""
-    return run_attempt(dag, task_id, workload(**changes), answers or Answers(), limits or Limits())
+    return run_attempt(dag, task_id, workload(**changes), cast("Supervisor", answers or Answers()), limits or Limits())
 
 
 def returned(result: AttemptResult) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -20,9 +21,10 @@ from treadle.errors import (
 )
 from treadle.runtime import current, masking
 from treadle.runtime.context import get_current_context
+from treadle.runtime.supervisor import Supervisor
 from treadle.variable import Variable
 
-text = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
+text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 maybe = st.none() | text
 
 
@@ -90,7 +92,7 @@ def test_a_given_connection_comes_before_the_environment_and_that_before_the_ser
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answers = Answers(connections={"c": {"host": "server"}})
-    with current.attempt(answers, None):
+    with current.attempt(cast("Supervisor", answers), None):
         assert Connection.get("c").host == "server"
         monkeypatch.setenv("TREADLE_CONN_C", "x://environment")
         assert Connection.get("c").host == "environment"
@@ -113,7 +115,7 @@ def test_a_missing_connection_says_how_to_make_it() -> None:
 
 def test_a_variable_comes_from_the_environment_before_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = Answers(variables={"place": "server", "data": '{"a": [1]}'})
-    with current.attempt(answers, None):
+    with current.attempt(cast("Supervisor", answers), None):
         assert Variable.get("place") == "server"
         assert Variable.get("data", deserialize_json=True) == {"a": [1]}
         monkeypatch.setenv("TREADLE_VAR_PLACE", "environment")
@@ -135,7 +137,7 @@ def test_a_variable_that_is_not_json_says_so(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_variables_can_be_set_and_deleted_by_a_task() -> None:
     answers = Answers()
-    with current.attempt(answers, None):
+    with current.attempt(cast("Supervisor", answers), None):
         Variable.set("a", 5)
         Variable.set("api_token", {"k": "sesame-8"}, serialize_json=True)
         assert Variable.get("a") == "5"

@@ -35,7 +35,7 @@ class Fixed(BaseOperatorLink):
     def get_link(self, operator: Any, *, ti_key: Any) -> str:  # noqa: ARG002
         if isinstance(self.address, Exception):
             raise self.address
-        return self.address  # type: ignore[no-any-return]
+        return self.address
 
 
 class Submit(BaseOperator):

@@ -56,6 +56,7 @@ class Mailbox(StreamRequestHandler):
 class Hook(BaseHTTPRequestHandler):
     posts: list[tuple[str, Mapping[str, str], Any]]
     gets: list[Mapping[str, str]]
+    server: HTTPServer
     answer = 200
 
     def do_POST(self) -> None:
@@ -63,7 +64,7 @@ class Hook(BaseHTTPRequestHandler):
         self.posts.append((self.path, dict(self.headers), body))
         self.send_response(self.answer)
         if 300 <= self.answer < 400:
-            self.send_header("Location", f"http://localhost:{self.server.server_address[1]}/elsewhere")
+            self.send_header("Location", f"http://localhost:{self.server.server_port}/elsewhere")
         self.end_headers()
 
     def do_GET(self) -> None:

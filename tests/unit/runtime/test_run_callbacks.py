@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.unit.runtime.attempts import Answers, attempt, workload
@@ -22,7 +22,7 @@ from treadle import (
 from treadle.errors import AttemptLost
 from treadle.runtime.run_callback import run_callback
 from treadle.runtime.run_task import Limits
-from treadle.runtime.supervisor import AttemptResult
+from treadle.runtime.supervisor import AttemptResult, Supervisor
 
 FACTS = {"state": "failed", "reason": "task_failure", "ended_at": "2024-03-10T02:00:00+00:00"}
 DUE = {
@@ -38,7 +38,7 @@ def call(
     dag: DAG, event: str, *, task_id: str = "", limit: float = 30, position: int = 0, **facts: Any
 ) -> AttemptResult:
     told = {"id": 1, "event": event, "position": position, "facts": {**FACTS, **facts}, "limit": limit}
-    return run_callback(dag, workload(task_id=task_id, callback=told), Answers(), Limits())
+    return run_callback(dag, workload(task_id=task_id, callback=told), cast("Supervisor", Answers()), Limits())
 
 
 def dag_of(**arguments: Any) -> DAG:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 from tests.unit.runtime.attempts import Answers
@@ -10,6 +11,7 @@ from tests.unit.runtime.attempts import Answers
 from treadle import DAG, Connection, Variable, task
 from treadle.errors import ConnectionNotFoundError, VariableNotFoundError
 from treadle.runtime import current
+from treadle.runtime.supervisor import Supervisor
 
 
 def words_of(act: Callable[[], object]) -> str:
@@ -32,7 +34,7 @@ def test_at_file_level_nobody_is_sent_to_the_database() -> None:
 
 
 def test_a_task_of_a_worker_is_sent_to_the_database() -> None:
-    with current.attempt(Answers(), {"test_mode": False}):
+    with current.attempt(cast("Supervisor", Answers()), {"test_mode": False}):
         assert "'treadle variables set'" in words_of(lambda: Variable.get("place"))
         assert "'treadle connections set'" in words_of(lambda: Connection.get("warehouse"))
 

@@ -31,7 +31,7 @@ class Fixed(PriorityWeightStrategy):
         self.weight = weight
 
     def get_weight(self, ti: Any) -> int:
-        return self.weight(ti) if callable(self.weight) else self.weight  # type: ignore[no-any-return]
+        return self.weight(ti) if callable(self.weight) else self.weight
 
 
 def read(rule: Any, **arguments: Any) -> DagDocument:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import pytest
@@ -34,6 +35,9 @@ class Answers:
 
     def param(self, name: str) -> Any:
         return self.params[name]
+
+    def group_indexes(self, group: TaskGroup) -> Sequence[int]:
+        raise NotImplementedError(group)
 
 
 class Row(TypedDict):
@@ -78,7 +82,7 @@ def test_further_calls_get_numbers_within_their_group() -> None:
 
 
 def test_multiple_outputs_follow_the_return_annotation() -> None:
-    def plain(): ...  # type: ignore[no-untyped-def]
+    def plain(): ...
     def mapping() -> dict[str, int]: ...  # type: ignore[empty-body]
     def typed() -> Row: ...  # type: ignore[empty-body]
     def unknown() -> OnlyForCheckers: ...  # type: ignore[name-defined]  # noqa: F821

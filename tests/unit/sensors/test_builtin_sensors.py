@@ -77,7 +77,7 @@ def test_sensors_of_time_look_at_the_clock_and_at_the_run(
 
 
 def test_the_zone_of_the_dag_decides_what_day_and_what_time_it_is() -> None:
-    saturday = {"week_day": "Saturday", "use_task_logical_date": True, "run": SUNDAY}
+    saturday: dict[str, Any] = {"week_day": "Saturday", "use_task_logical_date": True, "run": SUNDAY}
     assert outcome(DayOfWeekSensor, zone="America/New_York", **saturday) == "success"
     with DAG("d", start_date=datetime(2024, 1, 1, tzinfo=ZoneInfo("Asia/Tokyo"))) as dag:
         sensor = TimeSensor(task_id="look", target_time=time(6, 0))

@@ -25,8 +25,8 @@ class Elsewhere(LocalSupervisor):
 
     def __init__(self, runs: Mapping[str, tuple[str, dict[str, dict[str, int]]]], missing: list[str]) -> None:
         super().__init__({}, {})
-        self.runs, self.missing, self.asked = runs, missing, []
-        self.asked: list[dict[str, Any]]
+        self.runs, self.missing = runs, missing
+        self.asked: list[dict[str, Any]] = []
 
     def get_states(self, question: Mapping[str, Any]) -> dict[str, Any]:
         self.asked.append(dict(question))
@@ -83,7 +83,7 @@ def test_a_run_is_waited_for_where_no_task_is_named() -> None:
 
 
 def test_dates_come_from_a_delta_or_a_function_and_all_must_be_there() -> None:
-    hour = {"2024-03-10T00:02:03+00:00": ("success", {})}
+    hour: dict[str, tuple[str, dict[str, dict[str, int]]]] = {"2024-03-10T00:02:03+00:00": ("success", {})}
     assert outcome(hour, execution_delta=timedelta(hours=1))[0] == "success"
     assert outcome(hour, execution_date_fn=lambda date: date - timedelta(hours=1))[0] == "success"
     assert (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from dateutil.relativedelta import MO, relativedelta  # type: ignore[import-untyped]
+from dateutil.relativedelta import MO, relativedelta
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
-from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
+from dateutil.relativedelta import relativedelta
 
 from treadle.document import DagDocument, ScheduleDocument, dumps, loads
 from treadle.timetables import (

@@ -90,7 +90,7 @@ def test_events_without_catchup_give_the_latest_that_is_past_and_then_what_comes
     )
     allowed = sorted({one for one in moments if one >= since})
     past = [one for one in allowed if one <= now]
-    assert (info and info.run_after) == (past[-1:] or allowed[:1] or [None])[0]
+    assert (info and info.run_after) == next(iter(past[-1:] or allowed[:1]), None)
 
 
 @given(st.integers(1, 500_000), MOMENTS, st.integers(1, 40), st.booleans())

@@ -26,10 +26,10 @@ WAIT = {"trigger_id": 3, "classpath": "somewhere.Trigger", "created_at": NOW}
 
 def test_a_wait_is_a_trigger_and_a_job_of_its_triggerer() -> None:
     trigger, job = wait_shapes({**WAIT, **TRIGGERER})
-    told = TriggerResponse.from_dict(trigger)
+    told = TriggerResponse.from_dict(dict(trigger or {}))
     assert told is not None
     assert (told.id, told.classpath, told.kwargs, told.triggerer_id) == (3, "somewhere.Trigger", "***", 7)
-    runs = JobResponse.from_dict(job)
+    runs = JobResponse.from_dict(dict(job or {}))
     assert runs is not None
     assert (runs.id, runs.job_type, runs.state, runs.hostname) == (7, "TriggererJob", "running", "here")
 

@@ -16,7 +16,7 @@ class Strange:
 
 
 def test_the_path_of_the_bad_element_is_named() -> None:
-    rows = [{"when": 1}, {"when": 2}, {"when": 3}, {"when": (n for n in ())}]
+    rows = [{"when": 1}, {"when": 2}, {"when": 3}, {"when": (n for n in "")}]
     with pytest.raises(XComTypeError, match=r"\$\.rows\[3\]\.when a generator can be read only once") as caught:
         xcom.dumps({"rows": rows}, key="table")
     assert caught.value.path == "$.rows[3].when"
