@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from bench import processes
-from tests.support.installed import Installed
+from tests.support.installed import Installed, installation
 from tests.support.waiting import wait_until
 
 FILES, ROUNDS, TASKS = 6, 3, 30
@@ -56,7 +58,7 @@ def _work(installed: Installed, first_round: int) -> None:
         for file in range(FILES):
             installed.add(f"steady{file}.py", FILE.format(number=file, round=number, tasks=TASKS))
         wait_until(
-            lambda number=number: (
+            lambda number=number: (  # type: ignore[misc]
                 len(
                     installed.select(
                         "SELECT 1 FROM dag WHERE dag_id LIKE 'steady%%' AND description = %(text)s",
@@ -69,6 +71,13 @@ def _work(installed: Installed, first_round: int) -> None:
         )
     runs = [(f"steady{file}", installed.run_of(f"steady{file}")) for file in range(FILES)]
     assert [installed.end_of(dag_id, run_id) for dag_id, run_id in runs] == ["success"] * FILES
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+    """An installation that has done nothing else."""
+    with installation(tmp_path_factory.mktemp("steady") / "home", {}) as one:
+        yield one
 
 
 def test_daemons_neither_grow_nor_leave_defunct_children(installed: Installed) -> None:
