@@ -41,15 +41,21 @@ export function State({ state }: { state: string }) {
     );
 }
 
+interface StateSignProps {
+    state: string;
+    /** What the sign says where it is of something that has no states of its own. */
+    label?: string;
+}
+
 /** A state as a sign alone; its words are in its label. */
-export function StateSign({ state }: { state: string }) {
+export function StateSign({ state, label = wordsOf(state) }: StateSignProps) {
     return (
         <span
             className={styles.sign}
             data-running={state === "running" || undefined}
             role="img"
-            aria-label={wordsOf(state)}
-            title={wordsOf(state)}
+            aria-label={label}
+            title={label}
             style={{ background: colourOf(state) }}
         >
             {signOf(state)}

@@ -52,7 +52,7 @@ function columns(open: (one: Open) => void, own: string): Column<Account>[] {
         { head: "Logs in by", cell: (one) => (one.identity ? "identity provider" : "password") },
         {
             head: "May log in",
-            cell: (one) => (one.is_active ? "yes" : <span className={styles.problem}>no, deactivated</span>),
+            cell: (one) => (one.is_active ? "yes" : <span className={styles.barred}>no, deactivated</span>),
         },
         {
             head: "Last login",

@@ -4,8 +4,12 @@ import { StateSign } from "../../components/state";
 import styles from "./admin.module.css";
 import { Listing } from "./listing";
 
-/** What each state of a process is called; the API has the words of Airflow's jobs. */
-const WORDS: Record<string, string> = { running: "alive", success: "ended", failed: "ended without a word" };
+/** What each state of a process is called, and its sign; the API has the words of Airflow's jobs. */
+const STATES: Record<string, { words: string; sign: string }> = {
+    running: { words: "alive", sign: "success" },
+    success: { words: "ended", sign: "removed" },
+    failed: { words: "ended without a word", sign: "failed" },
+};
 
 /** Return the name that the documentation has for a process: `dag-processor` for DagProcessorJob. */
 function kindOf(jobType: string): string {
@@ -29,14 +33,10 @@ export function Component() {
             empty={{ title: "No processes", words: "Start a scheduler: treadle scheduler." }}
             about="The processes of this installation, the newest first: those that are alive, and those that have ended."
             columns={[
-                { head: "Process", cell: (job) => <strong>{kindOf(job.job_type)}</strong> },
+                { head: "Process", cell: (job) => <strong className={styles.state}>{kindOf(job.job_type)}</strong> },
                 {
                     head: "State",
-                    cell: (job) => (
-                        <span className={styles.state}>
-                            <StateSign state={job.state} /> {WORDS[job.state] ?? job.state}
-                        </span>
-                    ),
+                    cell: (job) => <ProcessState state={job.state} />,
                 },
                 { head: "Executor", has: (job) => job.executor_class, cell: (job) => job.executor_class },
                 { head: "Machine", cell: (job) => job.hostname },
@@ -47,5 +47,14 @@ export function Component() {
                 },
             ]}
         />
+    );
+}
+
+function ProcessState({ state }: { state: string }) {
+    const { words, sign } = STATES[state] ?? { words: state, sign: "none" };
+    return (
+        <span className={styles.state}>
+            <StateSign state={sign} label={words} /> {words}
+        </span>
     );
 }

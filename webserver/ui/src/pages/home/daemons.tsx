@@ -28,7 +28,10 @@ export function Daemons({ home }: { home: Home }) {
             <ul className={styles.rows}>
                 {home.daemons.map((daemon) => (
                     <li key={daemon.id}>
-                        <StateSign state={daemon.is_alive ? "success" : "failed"} />
+                        <StateSign
+                            state={daemon.is_alive ? "success" : "failed"}
+                            label={daemon.is_alive ? "alive" : "not alive"}
+                        />
                         <span>{daemon.kind}</span>
                         <span className={styles.quiet}>
                             {daemon.hostname}, process {daemon.pid}
