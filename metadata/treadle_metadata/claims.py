@@ -188,9 +188,7 @@ _TO_END: Final = """
 """
 
 # What is lost of this when the server crashes lies in the queue again, and whoever takes it: the start that follows
-# waits for the disk, and only one of them is let begin.
-_NO_WAIT: Final = "SELECT set_config('synchronous_commit', 'off', true)"
-
+# waits for the disk, and only one of them is let begin. So the commit does not wait, where anything was taken.
 _WORK: Final = """
     WITH callbacks AS (
         SELECT attempt_id FROM work_item WHERE queue = ANY(%(queues)s) AND is_callback
@@ -200,7 +198,7 @@ _WORK: Final = """
         ORDER BY number LIMIT %(tasks)s FOR UPDATE SKIP LOCKED
     ), taken AS (SELECT attempt_id FROM callbacks UNION ALL SELECT attempt_id FROM tasks)
     DELETE FROM work_item USING taken WHERE work_item.attempt_id = taken.attempt_id
-    RETURNING work_item.number, work_item.workload
+    RETURNING work_item.number, work_item.workload, set_config('synchronous_commit', 'off', true)
 """
 
 
@@ -336,8 +334,8 @@ def claim_attempts_to_end(
 def claim_work(connection: Connection, queues: Sequence[str], *, tasks: int, callbacks: int) -> list[str]:
     """Take up to so many attempts out of the transactional executor's queues; return their workloads.
 
-    The commit does not wait for the disk (decision 26).
+    One statement, whose commit does not wait for the disk (decision 33).
     """
     named = {"queues": list(queues), "tasks": tasks, "callbacks": callbacks}
-    found = tuples_of_each(connection, (_NO_WAIT, {}), (_WORK, named))[1]
+    found = tuples(connection, _WORK, named)
     return [row[1] for row in sorted(found)]

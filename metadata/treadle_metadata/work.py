@@ -25,7 +25,7 @@ CALLBACKS: Final = "callbacks"
 """Payload of WORK when callbacks are among the work, which need no slot."""
 
 # The commit does not wait for the disk. What a crash of the server takes back of the queue is missed by its attempts'
-# leases, which are renewed for what stands in the queue, and queued anew, not charged (decision 26).
+# leases, which are renewed for what stands in the queue, and queued anew, not charged (decision 33).
 _PUT: Final = """
     WITH put AS (
         INSERT INTO work_item (attempt_id, task_instance_id, month, queue, is_callback, workload)

@@ -64,7 +64,7 @@ class TransactionalExecutor(Executor):
         self._thread.start()
 
     def queue(self, workloads: Iterable[Workload]) -> None:
-        """Put attempts into the queue, in one transaction."""
+        """Put attempts into the queue, in one statement."""
         good: list[Workload] = []
         for workload in workloads:
             problem = problem_of(workload)
@@ -77,7 +77,7 @@ class TransactionalExecutor(Executor):
                 fresh = {UUID(one["attempt_id"]) for one in good}
                 self._queued |= fresh
                 self._fresh |= fresh
-            self.database.run(lambda connection: work.put(connection, good))
+            self.database.run_each(lambda connection: work.put(connection, good))
         if len(self._events) > 0:
             self._on_event()
 

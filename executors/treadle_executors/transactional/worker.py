@@ -110,7 +110,7 @@ class Worker:
         if free <= 0 and not wanted:
             return False
         try:
-            texts = self._database.run(
+            texts = self._database.run_each(
                 # Callbacks need no slot.
                 lambda connection: claim_work(connection, self._queues, tasks=max(free, 0), callbacks=_CALLBACKS)
             )
