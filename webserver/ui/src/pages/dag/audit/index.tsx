@@ -8,6 +8,7 @@ import { Field } from "../../../components/field";
 import { runPath, taskPath } from "../../../components/links";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import { type Column, Table } from "../../../components/table";
+import { detailOf } from "../../admin/audit_detail";
 import styles from "../runs/runs.module.css";
 import { useDag } from "../shape";
 import toolbar from "../toolbar.module.css";
@@ -83,7 +84,7 @@ const COLUMNS: Column<AuditRow>[] = [
     { head: "By", cell: (row) => row.actor },
     { head: "What", cell: (row) => <span className={styles.what}>{row.event.replaceAll("_", " ")}</span> },
     { head: "Of", cell: (row) => <Of row={row} /> },
-    { head: "Detail", cell: (row) => <span className={styles.quiet}>{detailOf(row)}</span> },
+    { head: "Detail", cell: (row) => <span className={styles.quiet}>{detailOf(row.detail)}</span> },
 ];
 
 function Of({ row }: { row: AuditRow }) {
@@ -95,13 +96,4 @@ function Of({ row }: { row: AuditRow }) {
             {(row.map_index ?? -1) < 0 ? "" : ` [${row.map_index}]`}
         </Link>
     );
-}
-
-function detailOf(row: AuditRow): string {
-    return Object.entries(row.detail)
-        .map(
-            ([name, value]) =>
-                `${name.replaceAll("_", " ")}: ${typeof value === "string" ? value : JSON.stringify(value)}`,
-        )
-        .join(", ");
 }
