@@ -1,13 +1,15 @@
-"""A remote store in memory that may be away, as an fsspec file system of the protocol ``moody``."""
+"""Remote stores that fail, as fsspec file systems: one in memory that may be away, and one that never answers."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
 import fsspec
+from fsspec.asyn import AsyncFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
 
@@ -28,6 +30,25 @@ class Moody(MemoryFileSystem):  # type: ignore[misc,unused-ignore]
         """List objects."""
         _answer()
         return super().ls(path, **kwargs)
+
+
+class Silent(AsyncFileSystem):  # type: ignore[misc,unused-ignore]
+    """A store behind a network, of the protocol ``silent``: whatever it is asked, it does not answer."""
+
+    protocol = "silent"
+
+    async def _ls(self, path: str, **kwargs: Any) -> Any:  # noqa: ARG002
+        await asyncio.Event().wait()
+
+    async def _cat_file(self, path: str, **kwargs: Any) -> Any:  # noqa: ARG002
+        await asyncio.Event().wait()
+
+
+@contextmanager
+def silent_store() -> Iterator[str]:
+    """Yield the address of a store that does not answer."""
+    fsspec.register_implementation("silent", Silent, clobber=True)
+    yield f"silent://{uuid4()}"
 
 
 def _answer() -> None:

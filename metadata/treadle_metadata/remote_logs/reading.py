@@ -9,6 +9,8 @@ from typing import Any, BinaryIO, Final, Literal, Protocol, cast
 from treadle_metadata.remote_logs.pieces import Piece
 
 _READ_AHEAD: Final = 256 * 1024
+_LARGEST_RANGE: Final = 4 * 1024 * 1024
+"""What one request asks for at most: a slow line has it in time, too."""
 
 
 class Store(Protocol):
@@ -73,7 +75,7 @@ class _Reading(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        wanted = len(buffer)
+        wanted = min(len(buffer), _LARGEST_RANGE)
         try:
             data = self._store.read(self._pieces, self._at, wanted)
         except FileNotFoundError:

@@ -21,6 +21,8 @@ from treadle_metadata.settings import SettingsError
 SEGMENT: Final = 32 * 1024 * 1024
 """Bytes of an object of a log that is over; a longer log has several."""
 
+PATIENCE_SECONDS: Final = 20.0
+
 
 @lru_cache(maxsize=8)
 def open_store(url: str) -> LogStore | None:
@@ -48,6 +50,7 @@ class LogStore:
             options["auto_mkdir"] = True
         try:
             # An optional extra: nothing else needs it.
+            from fsspec.asyn import sync  # noqa: PLC0415
             from fsspec.core import url_to_fs  # noqa: PLC0415
 
             self._files, root = url_to_fs(address, **options)
@@ -59,6 +62,7 @@ class LogStore:
         except (TypeError, ValueError) as error:
             raise SettingsError(f"setting remote_logs ({address!r}) cannot be used: {error}") from error
         self._root = str(root).rstrip("/")
+        self._sync = sync
 
     def pieces(self, key: str) -> list[Piece]:
         """Return the objects that make up a log without a gap, in their order.
@@ -89,7 +93,7 @@ class LogStore:
                 start = offset - one.offset
                 with self._told("read"):
                     return bytes(
-                        self._files.cat_file(one.path, start=start, end=min(one.end - one.offset, start + size))
+                        self._ask("cat_file", one.path, start=start, end=min(one.end - one.offset, start + size))
                     )
         return b""
 
@@ -147,10 +151,23 @@ class LogStore:
         with self._told("read"):
             self._files.invalidate_cache()  # other processes write, too
             try:
-                found = self._files.ls(folder, detail=True)
+                found = self._ask("ls", folder, detail=True)
             except FileNotFoundError:
                 return []
         return [piece for one in found if (piece := piece_of(one)) is not None]
+
+    def _ask(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Call a method that reads; one that asks a server and has no answer by ``PATIENCE_SECONDS`` fails.
+
+        The libraries of the stores try again for up to a minute and a half: so long no page can wait for a log.
+        """
+        if not self._files.async_impl:
+            return getattr(self._files, method)(*args, **kwargs)
+        call = getattr(self._files, f"_{method}")
+        try:
+            return self._sync(self._files.loop, call, *args, timeout=PATIENCE_SECONDS, **kwargs)
+        except TimeoutError as error:
+            raise TimeoutError(f"no answer within {PATIENCE_SECONDS:g} s") from error
 
     def _folder(self, key: str) -> str:
         return f"{self._root}/{checked(key)}"

@@ -11,10 +11,11 @@ from uuid import uuid4
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.moody_store import Moody, moody_store
+from tests.support.moody_store import Moody, moody_store, silent_store
 
 from treadle_metadata.errors import InvalidRequestError, LogStoreError
 from treadle_metadata.queries import logs
+from treadle_metadata.remote_logs import reading
 from treadle_metadata.remote_logs import store as stores
 from treadle_metadata.remote_logs.pieces import Piece, covering, key_of, piece_of
 from treadle_metadata.remote_logs.places import LogPlaces
@@ -129,6 +130,36 @@ def test_a_bucket_that_there_is_not_is_told_with_its_address(monkeypatch: pytest
         monkeypatch.setattr(Moody, "pipe_file", pipe_file)
         with pytest.raises(LogStoreError, match=r"cannot write the remote logs at moody://.*bucket does not exist"):
             LogStore(address).put(KEY, 0, b"one")
+
+
+def test_nobody_waits_long_for_a_store_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The libraries of Google's and Azure's stores try again for half a minute and for one and a half."""
+    monkeypatch.setattr(stores, "PATIENCE_SECONDS", 0.05)
+    with silent_store() as url:
+        store = LogStore(url)
+        with pytest.raises(LogStoreError, match=r"cannot read the remote logs at silent://.*no answer within 0\.05 s"):
+            store.size(KEY)
+        with pytest.raises(LogStoreError, match=r"no answer within 0\.05 s"):
+            store.read([Piece(0, 5, "0-5")], 0, 5)
+
+
+def test_a_long_read_is_asked_for_in_ranges_that_a_slow_line_has_in_time(
+    store: LogStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_LARGEST_RANGE", 1000)
+    monkeypatch.setattr(reading, "_READ_AHEAD", 10)
+    text = bytes(range(256)) * 20
+    store.put(KEY, 0, text)
+    asked = []
+    real = store.read
+
+    def noting(pieces: Sequence[Piece], offset: int, size: int) -> bytes:
+        asked.append(size)
+        return real(pieces, offset, size)
+
+    monkeypatch.setattr(store, "read", noting)
+    assert StoredLog(store, KEY).slice(0, len(text)) == text
+    assert (max(asked), len(asked) < 20) == (1000, True)
 
 
 def test_a_store_that_does_not_answer_costs_only_what_is_not_here(tmp_path: Path) -> None:
