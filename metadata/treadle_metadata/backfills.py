@@ -234,8 +234,8 @@ def _rerun(
     if not existing:
         return
     selection = Selection(dag_id=dag_id, run_ids=tuple(run["run_id"] for run in existing))
-    clear(connection, selection, latest=latest, default=default_latest, now=now)
     ids = [run["id"] for run in existing]
+    clear(connection, selection, latest=latest, default=default_latest, also_held=ids, now=now)
     # A run that failed before it started has no instance to clear.
     runs.requeue(connection, ids, now=now)
     execute(

@@ -7,7 +7,7 @@ no more are removed (case A53). Nothing outside the selection is touched (case A
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
@@ -22,6 +22,7 @@ from treadle_metadata.endings import tell_workers
 from treadle_metadata.fresh_instances import instance_row, task_columns
 from treadle_metadata.instance_locks import lock_instances
 from treadle_metadata.markers import selections_beyond
+from treadle_metadata.run_locks import hold_runs
 from treadle_metadata.runs import newest_version
 from treadle_metadata.selecting import (
     Row,
@@ -29,7 +30,6 @@ from treadle_metadata.selecting import (
     as_changes,
     instances_of,
     is_meant,
-    locked_runs,
     selected_runs,
     tasks_by_version,
     within_groups,
@@ -114,6 +114,7 @@ def clear(
     default: bool = False,
     dry_run: bool = False,
     hops: int | None = None,
+    also_held: Collection[int] = (),
     now: datetime,
 ) -> Plan:
     """Clear the selected instances and reopen their runs; return what was changed (``dry_run``: what would be).
@@ -121,7 +122,8 @@ def clear(
     A running instance is ended and starts over. Each cleared instance gets the retries of its task again. ``latest``
     moves the runs to their DAG's newest version; None leaves it to the DAG's ``rerun_with_latest_version``, and where
     that says nothing, to ``default`` (the setting of the same name). External task markers among the cleared pass the
-    clear on to other DAGs; ``hops``: over so many more markers.
+    clear on to other DAGs; ``hops``: over so many more markers. ``also_held``: runs that the caller changes
+    afterwards, to be locked with those that are cleared.
 
     Raises:
         NotFoundError: there is no such DAG.
@@ -129,15 +131,14 @@ def clear(
         InvalidRequestError: the regular expression or a task id of the selection is of no use.
     """
     wanted = _tree(connection, selection, latest, default, hops)
-    if dry_run or not wanted.plan:
+    if dry_run or not (wanted.plan or also_held):
         return wanted.plan
-    held: set[int] = set()
-    # All runs before the first instance, of other DAGs too: that is the order of locks. What changed until they were
-    # held may have added some.
-    while more := wanted.plan.run_ids - held:
-        locked_runs(connection, more)
-        held |= more
-        wanted = _tree(connection, selection, latest, default, hops)
+    wanted = hold_runs(
+        connection,
+        wanted,
+        lambda: _tree(connection, selection, latest, default, hops),
+        lambda one: one.plan.run_ids.union(also_held),
+    )
     if wanted.beyond or wanted.plan.moves.removed:
         lock_instances(connection, ((one["month"], one["id"]) for one in wanted.plan.instances))
     _act_on_all(connection, wanted, now)

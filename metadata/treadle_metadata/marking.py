@@ -19,6 +19,7 @@ from treadle_metadata.connection import RUNS, WAKE, notify
 from treadle_metadata.deciding.graph import GraphCache
 from treadle_metadata.endings import end_runs, tell_workers
 from treadle_metadata.errors import InvalidRequestError, shown
+from treadle_metadata.run_locks import hold_runs
 from treadle_metadata.run_marks import check_mark
 from treadle_metadata.runs import find_run, lock_run
 from treadle_metadata.selecting import (
@@ -27,7 +28,6 @@ from treadle_metadata.selecting import (
     as_changes,
     instances_of,
     is_meant,
-    locked_runs,
     selected_runs,
     tasks_by_version,
     within_groups,
@@ -90,12 +90,14 @@ def mark_selected(connection: Connection, selection: Selection, state: str, *, n
     Raises:
         InvalidRequestError: ``state`` is not one of the three, or a task of the selection is not in the DAG.
     """
-    wanted = plan_marks(connection, selection, state)
-    chosen = {run["id"] for run in wanted.runs}
-    # Runs of other DAGs, too, to which markers below pass a clear on: all runs are locked before the first instance.
-    beyond = [clearing.plan(connection, one, latest=False).run_ids for one in _below(selection, wanted.resumed)]
-    locked = [run for run in locked_runs(connection, chosen.union(*beyond)) if run["id"] in chosen]
-    wanted = _plan(connection, selection, wanted.state, locked)
+
+    def runs_of(marks: Marks) -> set[int]:
+        # Runs of other DAGs, too, to which markers below pass a clear on.
+        beyond = [clearing.plan(connection, one, latest=False).run_ids for one in _below(selection, marks.resumed)]
+        return {run["id"] for run in marks.runs}.union(*beyond)
+
+    planned = plan_marks(connection, selection, state)
+    wanted = hold_runs(connection, planned, lambda: plan_marks(connection, selection, state), runs_of)
     for month, batch in groupby(sorted(wanted.marked, key=itemgetter("month")), key=itemgetter("month")):
         why, ids = f"its task was marked {wanted.state}", [one["id"] for one in batch]
         moved = instances.mark(connection, ids, wanted.state, month=month, now=now, why=why)
