@@ -33,7 +33,8 @@ function flowNode(seen: SeenNode, { x, y, width, height }: Box): FlowNode {
         focusable: false,
         selectable: false,
         draggable: false,
-        zIndex: isFrame ? 0 : 2,
+        // Frames, however deep one stands in another, are below the edges, and those below the tasks.
+        zIndex: isFrame ? -100 : 2,
     };
 }
 

@@ -52,8 +52,8 @@ function Opener({ node, isClosed, state, children }: OpenerProps) {
     if (isClosed) {
         return (
             <button type="button" aria-expanded="false" aria-label={`Group ${words}`} onClick={() => fold(node.id)}>
-                {children}
                 <i>▸</i>
+                {children}
             </button>
         );
     }
@@ -104,10 +104,10 @@ const GroupNode = memo(function GroupNode({ data }: NodeProps<FlowNode>) {
     return (
         <div className={styles.group}>
             <button type="button" aria-expanded="true" aria-label={`Group ${node.id}`} onClick={() => fold(node.id)}>
+                <i>▾</i>
                 {cell !== undefined && <StateSign state={cell.state} />}
                 <span>{node.label}</span>
                 {node.is_mapped && <small>mapped</small>}
-                <i>▾</i>
             </button>
         </div>
     );
