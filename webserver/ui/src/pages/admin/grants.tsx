@@ -91,11 +91,13 @@ function GrantForm({ grant, onClose }: { grant?: Grant; onClose: () => void }) {
     return (
         <FormDialog title={title} button="Save grant" act={save} onClose={onClose}>
             {grant === undefined && (
-                <div className={styles.pair}>
+                <>
                     <Field label="DAG id" name="dag" required />
-                    <Field label="Account" name="username" hint="An account, or a team" />
-                    <Field label="Team" name="team" />
-                </div>
+                    <div className={styles.pair}>
+                        <Field label="Account" name="username" hint="An account or a team, one of the two" />
+                        <Field label="Team" name="team" />
+                    </div>
+                </>
             )}
             <fieldset className={styles.boxes}>
                 <legend>Permissions</legend>

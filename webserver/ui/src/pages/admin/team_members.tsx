@@ -40,6 +40,7 @@ export function TeamMembers({ team, onClose }: { team: Team; onClose: () => void
     const members = Object.entries(team.members).filter(([username]) => !gone.includes(username));
     return (
         <FormDialog title={`Members of ${team.name}`} button="Add member" act={add} onClose={onClose}>
+            {members.length === 0 && <p className={styles.quiet}>Nobody belongs to it yet.</p>}
             <ul className={styles.list}>
                 {members.map(([username, role]) => (
                     <li key={username}>
