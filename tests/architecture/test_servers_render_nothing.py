@@ -18,7 +18,7 @@ MARKUP = re.compile(
     re.IGNORECASE,
 )
 ATTRIBUTE = re.compile(r"\s(href|src|action)=[\"{]")
-OWN_ADDRESS = re.compile(r'(href|src|action)=("|\{(BASE \+|downloadOf\(|providerAddress\(|link\.url\}))')
+OWN_ADDRESS = re.compile(r'(href|src|action)=("|\{(BASE \+|`\$\{BASE\}/|downloadOf\(|providerAddress\(|link\.url\}))')
 """What we make, and ``link.url``: links of operators, of which the server gives out those of http and https alone."""
 MARKDOWN = "webserver/ui/src/components/markdown_rendered.tsx"
 """Its library passes on no address but those of harmless kinds, which a Vitest test next to it sees."""

@@ -70,7 +70,7 @@ def test_what_is_run_often_stays_prepared_from_one_attempt_to_the_next(named: Co
         assert target.database.execute("SELECT %s::int", (1,)).fetchone() == (1,)
 
 
-@pytest.mark.parametrize("left", ["PREPARE mine AS SELECT 1", "SELECT pg_terminate_backend(%s)"])
+@pytest.mark.parametrize("left", ["PREPARE mine AS SELECT 1", "SELECT pg_terminate_backend(%s, 5000)"])
 def test_a_session_that_cannot_be_cleared_is_replaced(named: Connection, database: Database, left: str) -> None:
     first = ask(named, PID)
     if left.startswith("PREPARE"):

@@ -7,7 +7,7 @@ import gc
 import threading
 
 import pytest
-from tests.support.waiting import wait_until
+from tests.support.waiting import until, wait_until
 
 from treadle_webserver.threads import Threads
 
@@ -51,11 +51,12 @@ def test_there_are_as_many_threads_as_have_work_and_no_more_than_allowed() -> No
 
 
 def test_a_request_that_is_given_up_leaves_its_thread_to_others() -> None:
+    before = _alive()
     threads, go_on = Threads(1), threading.Event()
 
     async def ask() -> None:
         given_up = asyncio.create_task(threads.run(go_on.wait, 10))
-        await asyncio.sleep(0)
+        await until(lambda: _alive() - before)
         given_up.cancel()
         go_on.set()
         assert await threads.run(int) == 0
