@@ -1,4 +1,5 @@
 import type { Got } from "../../api/client";
+import { boundsOf } from "../dag/runs/day";
 
 export type RunRow = Got<"/ui/runs">["runs"][number];
 
@@ -30,15 +31,16 @@ export function filtersOf(address: URLSearchParams): RunFilters {
     };
 }
 
-/** Return what the server is asked for; days are whole days of UTC. */
-export function queryOf(filters: RunFilters) {
+/** Return what the server is asked for; days are whole days of the zone that times are shown in. */
+export function queryOf(filters: RunFilters, zone: string) {
+    const [first, last] = [boundsOf(filters.since, zone), boundsOf(filters.until, zone)];
     return {
         limit: 50,
         ...(filters.state === null ? {} : { state: [filters.state] }),
         ...(filters.type === null ? {} : { run_type: [filters.type] }),
         ...(filters.dag === "" ? {} : { dag_id: filters.dag }),
         ...(filters.search === "" ? {} : { search: filters.search }),
-        ...(filters.since === "" ? {} : { since: `${filters.since}T00:00:00Z` }),
-        ...(filters.until === "" ? {} : { until: `${filters.until}T23:59:59.999Z` }),
+        ...(first === null ? {} : { since: first.since }),
+        ...(last === null ? {} : { until: last.until }),
     };
 }

@@ -5,6 +5,7 @@ import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
 import { useMe } from "../../api/rights";
 import { Button } from "../../components/button";
+import { useZone } from "../../components/clock";
 import { EmptyNote, Skeleton } from "../../components/notes";
 import { PageHead } from "../../components/page";
 import { QueryError } from "../../components/query_error";
@@ -34,13 +35,14 @@ const CHANGING = ["clear runs", "edit runs"];
 
 function Rows({ filters }: { filters: RunFilters }) {
     const me = useMe();
+    const zone = useZone();
     const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
     const held = [...me.permissions, ...Object.values(me.dag_permissions).flat()];
     const choosing = CHANGING.some((one) => held.includes(one)) ? { chosen, onChosen: setChosen } : undefined;
     const runs = useInfiniteQuery({
-        queryKey: [...keys.runs, "list", filters],
+        queryKey: [...keys.runs, "list", filters, zone],
         queryFn: ({ pageParam }) =>
-            answered(api.GET("/ui/runs", { params: { query: { ...queryOf(filters), cursor: pageParam } } })),
+            answered(api.GET("/ui/runs", { params: { query: { ...queryOf(filters, zone), cursor: pageParam } } })),
         initialPageParam: "",
         getNextPageParam: (page) => page.next_cursor,
         placeholderData: (before) => before,
