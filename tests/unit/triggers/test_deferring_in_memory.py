@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.unit.runtime.attempts import attempt
 
-from treadle import DAG, BaseOperator
+from treadle import DAG, BaseOperator, xcom
 from treadle.errors import DagError
 from treadle.runtime.dag_test_result import TaskResult
 from treadle.runtime.deferring import Resume
@@ -81,6 +83,25 @@ def test_the_log_says_where_a_deferred_task_goes_on(caplog: pytest.LogCaptureFix
     with caplog.at_level("INFO", "treadle.task"):
         assert ended_test(Say(1)).state == "success"
     assert caplog.messages[-1] == "The event has come: the task goes on in go_on"
+
+
+class WaitsOn(Waits):
+    """Goes on in a method that never ends by itself."""
+
+    def go_on(self, context: Any, event: Any, more: int) -> Any:  # noqa: ARG002
+        threading.Event().wait()
+
+
+@pytest.mark.parametrize("ago", [59.9, 3600.0])
+def test_what_goes_on_has_what_is_left_of_the_execution_timeout(ago: float) -> None:
+    """Case D1: the limit counts from the first start of the try, whatever of it was spent in waits."""
+    with DAG("waiting") as dag:
+        WaitsOn(task_id="wait", trigger=Say(1), execution_timeout=timedelta(seconds=60))
+    began = datetime.now(UTC) - timedelta(seconds=ago)
+    resume = {"method": "go_on", "kwargs": xcom.dumps({"more": 1})[0], "event": xcom.dumps(1)[0]}
+    result = attempt(dag, "wait", resume=resume | {"first_started_at": began.isoformat()})
+    assert (result.outcome, (result.error or {}).get("type")) == ("failed", "TaskTimeout")
+    assert datetime.now(UTC) - began < timedelta(seconds=ago + 30)
 
 
 @pytest.mark.parametrize(("kind", "told"), [("end", "The trigger has ended the task: skipped"), ("exception", None)])
