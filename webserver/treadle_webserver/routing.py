@@ -13,8 +13,9 @@ from functools import wraps
 from inspect import iscoroutinefunction
 from typing import Any
 
-from fastapi import Request, Response
+from fastapi import HTTPException, Request, Response
 from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from treadle_webserver.authorize import authorize
@@ -50,7 +51,7 @@ class Route(APIRoute):
         if self.waits:
             await threads.run(_check, request)
             return await self._long_way(request)
-        return await threads.run(self._all_of_it, request, await request.body())
+        return await threads.run(self._all_of_it, request, await _body(request))
 
     async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = await self.answer(Request(scope, receive, send))
@@ -74,6 +75,14 @@ class Route(APIRoute):
 
 def _check(request: Request) -> None:
     authorize(request, request.app.state.service)
+
+
+async def _body(request: Request) -> bytes:
+    try:
+        return await request.body()
+    except ClientDisconnect:
+        # Of a client that was killed, say: no fault of ours, and nobody is there to read of it.
+        raise HTTPException(400, "the connection ended before the body did") from None
 
 
 def _as_coroutine(function: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Any]]:

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 from starlette.datastructures import QueryParams
+from starlette.types import Message
 from tests.support.web import Client
 from typing_extensions import TypedDict
 
@@ -171,6 +172,21 @@ def test_what_is_answered_is_what_fastapi_answers(monkeypatch: pytest.MonkeyPatc
             assert sorted(found.headers.multi_items()) == sorted(expected.headers.multi_items()), (method, url)
         # An answer that is not of its shape is a fault of ours on either way.
         assert ours.get("/own/none").status_code == theirs.get("/own/none").status_code == 500
+
+
+def test_a_body_that_breaks_off_is_the_clients_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routing, "authorize", lambda *_: None)
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/numbers/1", "query_string": b"", "headers": []}
+    asyncio.run(_app(routing.Route)(scope, receive, send))
+    assert sent[0]["status"] == 400
 
 
 def test_a_dependency_that_waits_is_refused() -> None:
