@@ -61,6 +61,8 @@ class LocalExecutor(Executor):
         self._events: list[ExecutorEvent] = []
         self._host: HostProcess | None = None
         self._on_event: Callable[[], None] = lambda: None
+        self.on_host: Callable[[int], None] = lambda _: None
+        """Told the pid of each runner host before it is given anything."""
         self._stopping = threading.Event()
         self._sending = sending_of(settings)
         self._recorder = Recorder(self._execution, settings.lease_seconds, self._stopping)
@@ -272,4 +274,6 @@ class LocalExecutor(Executor):
             lease_seconds=settings.lease_seconds,
             xcom_max_bytes=settings.xcom_max_bytes,
         )
-        return HostProcess(config, scrubbed(os.environ, secrets_of(settings), kept=(VARIABLES, CONNECTIONS)))
+        host = HostProcess(config, scrubbed(os.environ, secrets_of(settings), kept=(VARIABLES, CONNECTIONS)))
+        self.on_host(host.pid)
+        return host

@@ -17,6 +17,7 @@ from bench.targets import Target, target
 from tests.support.service import Service, command_line
 from tests.support.waiting import wait_until
 
+from treadle_executors.transactional.giving_up import REASON
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 
@@ -118,3 +119,36 @@ def test_each_row_is_written_once_whatever_is_killed(home: Path, own_database: D
         outcomes = one.select("SELECT outcome, count(*) AS n FROM task_attempt GROUP BY outcome")
         assert {row["outcome"]: row["n"] for row in outcomes}["success"] == TASKS
         one.assert_history_is_lawful()
+
+
+class Counting(Transactional):
+    """Tasks that only count, and leases that nobody waits for."""
+
+    def __init__(self, home: Path, database: Database) -> None:
+        super().__init__(home, database)
+        self.environment |= {"TREADLE_LEASE_SECONDS": "600", "TREADLE_LEASE_RENEWAL_SECONDS": "10"}
+
+    _write = Service._write
+
+
+def test_a_worker_that_starts_again_gives_up_what_the_killed_one_ran_without_waiting_for_leases(
+    home: Path, own_database: Database
+) -> None:
+    one = Counting(home, own_database)
+    try:
+        one.install(2, seconds=600)
+        one.start()
+        one.start_worker()
+        one.trigger()
+        wait_until(lambda: one.counts.read_text().count("\n") == 2, 40)
+        one.rewrite(2, 0)
+        one.kill("worker")
+        one.wait_for_end(120)
+        ended = one.select(
+            "SELECT outcome, error ->> 'message' AS why, try_number FROM task_attempt ORDER BY queued_at"
+        )
+        assert [(row["outcome"], row["try_number"]) for row in ended] == [("failed", 1)] * 2 + [("success", 2)] * 2
+        assert {row["why"] for row in ended[:2]} == {REASON}
+        one.assert_history_is_lawful()
+    finally:
+        one.stop()

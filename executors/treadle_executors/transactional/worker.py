@@ -21,7 +21,9 @@ from sqlalchemy.exc import DBAPIError
 from treadle_executors.batches import Answers, Batch, ExecutionUnavailable
 from treadle_executors.execution_api import AnswersTogether, DatabaseExecution, ExecutionApi
 from treadle_executors.executor import ExecutorEvent
+from treadle_executors.left_attempts import HeldAttempts
 from treadle_executors.local import LocalExecutor
+from treadle_executors.transactional.giving_up import give_up
 from treadle_metadata.claims import claim_work
 from treadle_metadata.connection import Database
 from treadle_metadata.endings import read_order
@@ -72,6 +74,9 @@ class Worker:
         self._engine = LocalExecutor(database, settings, watched)
         # What it holds until its end is recorded; how many run is decided here.
         self._engine.slots = 2 * slots
+        self._lease_seconds = settings.lease_seconds
+        self._noted = HeldAttempts(settings.database_url)
+        self._engine.on_host = self._noted.runs_below
         self._listener = threading.Thread(target=self._listen, name="worker-listener", daemon=True)
 
     @property
@@ -83,6 +88,9 @@ class Worker:
         """Take and run attempts until :meth:`stop`; then hand back what is not over."""
         self._engine.start(self._settle)
         self._listener.start()
+        if self._noted.left:
+            given = (self._noted.left, self._database, self._stopping, self._lease_seconds)
+            threading.Thread(target=give_up, args=given, name="worker-left", daemon=True).start()
         try:
             while not self._stopping.is_set():
                 self._look.clear()
@@ -92,6 +100,7 @@ class Worker:
             self._stopping.set()
             self._engine.end()
             self._settle()
+            self._noted.close()
 
     def stop(self) -> None:
         """Take nothing more and end."""
@@ -124,6 +133,7 @@ class Worker:
         self._may_be_more = free <= 0 or len(workloads) - callbacks >= free
         with self._lock:
             self._held |= {one["attempt_id"]: one for one in workloads}
+        self._noted.add(workloads)
         self._engine.queue(workloads)
         if callbacks == _CALLBACKS:
             self._callbacks_wait = True
@@ -164,6 +174,7 @@ class Worker:
                 self._held.pop(one, None)
                 self._started.discard(one)
                 self._ending.discard(one)
+        self._noted.over(attempt_ids)
         if self._may_be_more:
             self._look.set()
 
