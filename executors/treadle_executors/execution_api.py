@@ -17,10 +17,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from treadle_executors.batches import Answers, Batch, ExecutionUnavailable
 from treadle_metadata import deferrals, execution, steps
 from treadle_metadata.clock import Clock, SystemClock
-from treadle_metadata.connection import TASKS, WAKE, Database, is_passing, notify
+from treadle_metadata.connection import TASKS, WAKE, Database, is_passing, notification
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.errors import MetadataError
-from treadle_metadata.journal_opening import open_with_starts
 from treadle_metadata.settings import Settings
 from treadle_worker.protocol import FinishReport, Request, StartAnswer, StartReport
 
@@ -73,36 +72,30 @@ class DatabaseExecution:
     def _record(self, connection: Connection, batch: Batch, now: datetime) -> Answers:
         answers = Answers()
         if batch.starts:
-            found = execution.record_starts(connection, batch.starts, now=now, lease_until=now + self._lease)
+            lease_until, crypto = now + self._lease, self._keys_for(batch.starts)
+            found = execution.record_starts(connection, batch.starts, now=now, lease_until=lease_until, crypto=crypto)
             answers.starts = [cast("StartAnswer", one) for one in found]
-            self._open_journals(connection, batch.starts, answers.starts, now)
         if batch.finishes:
             finishes = batch.finishes
             if any("deferral" in report for report in finishes):
                 finishes = cast("list[FinishReport]", deferrals.sealed(finishes, self._keys()))
-            answers.accepted = execution.record_finishes(connection, finishes, now=now)
-            if answers.accepted and self._notifies:
-                notify(connection, WAKE, TASKS)
+            told = [notification(WAKE, TASKS)] if self._notifies else []
+            answers.accepted = execution.record_finishes(connection, finishes, now=now, further=told)
         if batch.heartbeats:
             answers.ours = execution.record_heartbeats(connection, batch.heartbeats, lease_until=now + self._lease)
         return answers
 
-    def _open_journals(
-        self, connection: Connection, starts: Sequence[StartReport], answers: Sequence[StartAnswer], now: datetime
-    ) -> None:
-        """Have the journals of transactional tasks come with the answers to their starts."""
-        accepted = {one["attempt_id"] for one in answers if one["accepted"]}
-        opening = [one for one in starts if "transaction" in one and one["attempt_id"] in accepted]
-        if not opening:
-            return
+    def _keys_for(self, starts: Sequence[StartReport]) -> Crypto | None:
+        """Return what decrypts connections, if a start asks for one; a start is not refused for a key that is missing.
+
+        Its task asks then, and is told.
+        """
+        if not any("transaction" in one for one in starts):
+            return None
         try:
-            crypto = self._keys()
+            return self._keys()
         except MetadataError:
-            return  # A start is not refused for a key that is missing: its task asks, and is told.
-        made = open_with_starts(connection, opening, crypto=crypto, now=now)
-        for one in answers:
-            if one["attempt_id"] in made:
-                one["journal"] = made[one["attempt_id"]]
+            return None
 
     def answer(self, request: Request) -> Any:
         """Answer a question on a connection of its own, so that it does not wait behind finishes."""

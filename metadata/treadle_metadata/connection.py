@@ -21,7 +21,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from treadle_metadata.direct import LANE, DirectConnection
-from treadle_metadata.lane import Lane
+from treadle_metadata.lane import Lane, Statement
 from treadle_metadata.statements import tuples
 
 WAKE: Final = "treadle_wake"
@@ -184,4 +184,9 @@ def _prepare_all(opened: DBAPIConnection, entry: ConnectionPoolEntry, *, in_thre
 
 def notify(connection: Connection, channel: str, payload: str = "") -> None:
     """Send a notification when the transaction of ``connection`` commits."""
-    tuples(connection, "SELECT pg_notify(%(channel)s, %(payload)s)", {"channel": channel, "payload": payload})
+    tuples(connection, *notification(channel, payload))
+
+
+def notification(channel: str, payload: str = "") -> Statement:
+    """Return what ``notify`` runs, for those who have more to run along with it."""
+    return "SELECT pg_notify(%(channel)s, %(payload)s)", {"channel": channel, "payload": payload}

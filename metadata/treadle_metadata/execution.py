@@ -19,8 +19,10 @@ from treadle_metadata import audit, callbacks, commits, extra_links, human_steps
 from treadle_metadata.assets import answers, emitting
 from treadle_metadata.crypto import Crypto
 from treadle_metadata.errors import InvalidRequestError
+from treadle_metadata.journal_opening import opened_with, opening_with
+from treadle_metadata.lane import Statement
 from treadle_metadata.resources import delete_variable, find_connection, find_variable, set_variable
-from treadle_metadata.statements import rows
+from treadle_metadata.statements import rows, tuples_of_each
 from treadle_metadata.states import TaskState
 from treadle_metadata.transitions import attempts, runs
 from treadle_metadata.transitions import callbacks as transitions_of_callbacks
@@ -51,13 +53,27 @@ Report = Mapping[str, Any]
 
 
 def record_starts(
-    connection: Connection, reports: Sequence[Report], *, now: datetime, lease_until: datetime
+    connection: Connection,
+    reports: Sequence[Report],
+    *,
+    now: datetime,
+    lease_until: datetime,
+    crypto: Crypto | None = None,
 ) -> list[dict[str, Any]]:
-    """Record that attempts start, and answer which of them may run their code (StartAnswer)."""
+    """Record that attempts start, and answer which of them may run their code (StartAnswer).
+
+    With ``crypto`` the journals of those that name a ``transaction`` come along.
+    """
     of_tasks, of_callbacks = _by_kind(reports)
     accepted: set[UUID] = set()
+    journals: dict[str, dict[str, Any]] = {}
     for month, batch in _by_month(of_tasks):
-        accepted |= attempts.start(connection, batch, month=month, now=now, lease_until=lease_until)
+        opening = [report for report in batch if "transaction" in report and crypto is not None]
+        further = [opening_with(opening, month=month, now=now)] if opening else []
+        started, found = attempts.start_and(connection, batch, further, month=month, now=now, lease_until=lease_until)
+        accepted |= started
+        if found and crypto is not None:
+            journals |= opened_with(opening, found[0], crypto=crypto)
     if of_callbacks:
         accepted |= transitions_of_callbacks.start(connection, of_callbacks, lease_until=lease_until)
     answers = []
@@ -65,11 +81,18 @@ def record_starts(
         yes = UUID(report["attempt_id"]) in accepted
         reason = "" if yes else "the attempt is no longer queued: it was cleared, marked, or taken over by a newer one"
         answers.append({"attempt_id": report["attempt_id"], "accepted": yes, "reason": reason})
+        if yes and report["attempt_id"] in journals:
+            answers[-1]["journal"] = journals[report["attempt_id"]]
     return answers
 
 
-def record_finishes(connection: Connection, reports: Sequence[Report], *, now: datetime) -> set[str]:
-    """Record how attempts ended, store what they pushed, and wake their runs; return the ids that were accepted."""
+def record_finishes(
+    connection: Connection, reports: Sequence[Report], *, now: datetime, further: Sequence[Statement] = ()
+) -> set[str]:
+    """Record how attempts ended, store what they pushed, and wake their runs; return the ids that were accepted.
+
+    ``further`` statements, which tell others of it, are run along with the first of that.
+    """
     reports, of_callbacks = _by_kind(reports)
     accepted: set[str] = callbacks.finish(connection, of_callbacks, now=now) if of_callbacks else set()
     retries: dict[tuple[int, datetime], None] = {}
@@ -77,8 +100,13 @@ def record_finishes(connection: Connection, reports: Sequence[Report], *, now: d
     for month, told_of in _by_month(reports):
         batch = commits.honoured(connection, told_of, month=month)
         moved = steps.woken_early(
-            connection, batch, attempts.finish(connection, batch, month=month, now=now), month=month, now=now
+            connection,
+            batch,
+            attempts.finish(connection, batch, month=month, now=now, further=further),
+            month=month,
+            now=now,
         )
+        further = ()
         moved = human_steps.woken_early(connection, batch, moved, month=month, now=now)
         waits.forget_pokes(connection, batch, month=month)
         ids = {str(row[0]) for row in moved}
@@ -102,6 +130,8 @@ def record_finishes(connection: Connection, reports: Sequence[Report], *, now: d
         accepted |= ids
     emitting.emit(connection, told, now=now)
     runs.wake_to_retry(connection, list(retries))
+    if further and accepted:
+        tuples_of_each(connection, *further)
     return accepted
 
 

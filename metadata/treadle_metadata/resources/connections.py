@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -50,6 +50,11 @@ def find_connection(connection: Connection, conn_id: str, *, crypto: Crypto, tea
     """
     found = rows(connection, sql, {"conn_id": conn_id, "team": team})
     return _decrypted(dict(found[0]), crypto) if found else None
+
+
+def of_row(values: Sequence[Any], crypto: Crypto) -> dict[str, Any]:
+    """Return a connection, of a row that others have read: its id and its ``FIELDS``, in this order. Decrypted."""
+    return _decrypted(dict(zip(("conn_id", *FIELDS), values, strict=True)), crypto)
 
 
 def create_connection(

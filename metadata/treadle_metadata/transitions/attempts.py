@@ -17,7 +17,8 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from treadle_metadata.identifiers import AttemptRef
-from treadle_metadata.statements import execute, tuples
+from treadle_metadata.lane import Statement
+from treadle_metadata.statements import execute, tuples, tuples_of_each
 from treadle_metadata.states import TaskState
 from treadle_metadata.transitions import deferred
 
@@ -191,6 +192,19 @@ def start(
 
     A report that was recorded before changes nothing and may run: its sender did not learn that it was.
     """
+    return start_and(connection, reports, (), month=month, now=now, lease_until=lease_until)[0]
+
+
+def start_and(
+    connection: Connection,
+    reports: Sequence[Mapping[str, Any]],
+    further: Sequence[Statement],
+    *,
+    month: date,
+    now: datetime,
+    lease_until: datetime,
+) -> tuple[set[UUID], list[Sequence[Any]]]:
+    """Do as ``start``, and run ``further`` statements right after it, in its round trip; return their rows, too."""
     reports = sorted(reports, key=itemgetter("task_instance_id"))  # the lock order
     known = {
         "ids": [report["task_instance_id"] for report in reports],
@@ -199,25 +213,33 @@ def start(
         "started": [report.get("started_at") for report in reports],
         "month": month,
     }
-    moved = tuples(connection, _START, known | {"now": now, "lease_until": lease_until})
+    starting = (_START, known | {"now": now, "lease_until": lease_until})
+    moved, *found = tuples_of_each(connection, starting, *further)
     again = [row[1] for row in moved if row[2] > 1 and not row[3]]
     if again:
         execute(connection, _FORGET_XCOMS, {"ids": again, "month": month})
     accepted = {row[0] for row in moved}
     if len(accepted) < len(reports):
         accepted |= {row[0] for row in tuples(connection, _STARTED_ALREADY, known)}
-    return accepted
+    return accepted, found
 
 
 def finish(
-    connection: Connection, reports: Sequence[Mapping[str, Any]], *, month: date, now: datetime
+    connection: Connection,
+    reports: Sequence[Mapping[str, Any]],
+    *,
+    month: date,
+    now: datetime,
+    further: Sequence[Statement] = (),
 ) -> Sequence[Any]:
     """Move instances as their attempts ended, close the attempts and wake the runs; what is deferred waits from now on.
+
+    ``further`` statements are run in the round trip of the first.
 
     Returns (attempt id, instance id, run id, new state, next retry) of each instance that moved.
     """
     parameters = _finish_parameters(sorted(reports, key=itemgetter("task_instance_id")))
-    moved = tuples(connection, _FINISH, parameters | {"month": month, "now": now})
+    moved = tuples_of_each(connection, (_FINISH, parameters | {"month": month, "now": now}), *further)[0]
     waiting = {str(row[0]) for row in moved if row[3] == TaskState.DEFERRED}
     if waiting:
         deferred.begin(connection, [one for one in reports if one["attempt_id"] in waiting], month=month, now=now)
