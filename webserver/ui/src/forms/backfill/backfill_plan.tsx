@@ -6,6 +6,13 @@ type Planned = { logical_date: string | null; action: string; reason: string };
 /** How many dates are listed; a longer list is told by its number. */
 const MOST = 200;
 
+/** In the words of the sum above the list. */
+const ACTIONS: Record<string, string> = {
+    create: "gets a run",
+    rerun: "has its run cleared",
+    skip: "is passed over",
+};
+
 /** What a backfill would do with each logical date. */
 export function BackfillPlan({ planned }: { planned: readonly Planned[] }) {
     const count = countOf(planned);
@@ -18,8 +25,8 @@ export function BackfillPlan({ planned }: { planned: readonly Planned[] }) {
             <ul className={styles.list}>
                 {planned.slice(0, MOST).map((one) => (
                     <li key={one.logical_date}>
-                        <Moment at={one.logical_date} /> {one.action}
-                        <span className={styles.quiet}>{one.reason}</span>
+                        <Moment at={one.logical_date} /> <span>{ACTIONS[one.action] ?? one.action}</span>
+                        <small className={styles.quiet}>{one.reason}</small>
                     </li>
                 ))}
                 {planned.length > MOST && <li>and {planned.length - MOST} more</li>}

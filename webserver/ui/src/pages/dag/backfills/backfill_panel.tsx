@@ -66,9 +66,12 @@ export function BackfillPanel({ dagId, backfill }: { dagId: string; backfill: Ba
 function Bar({ runs, total }: { runs: Record<string, number>; total: number }) {
     return (
         <div className={styles.bar} aria-hidden="true">
-            {shareOf(runs, total).map(({ state, percent }) => (
-                <i key={state} style={{ width: `${percent}%`, background: colourOf(state) }} />
-            ))}
+            {shareOf(runs, total)
+                // What still waits is the part that is left empty.
+                .filter(({ state }) => state !== "queued")
+                .map(({ state, percent }) => (
+                    <i key={state} style={{ width: `${percent}%`, background: colourOf(state) }} />
+                ))}
         </div>
     );
 }
