@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -46,10 +46,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Units | None
     return Units(config, log) if config.getoption("dist") == "load" else None
 
 
-def pytest_collection_finish() -> None:
-    """Spare the collector what stays for good: it would walk through all of it time and again."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let the collector rest while modules are imported, and spare it for good what is there then."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)
