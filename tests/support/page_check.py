@@ -40,7 +40,7 @@ STATES: Final = (
 _BUSY: Final = "main [aria-busy=true]"
 _GO: Final = """address => { history.pushState({}, "", address); dispatchEvent(new PopStateEvent("popstate")); }"""
 
-# What is read, seen on a tool tip or read out and has a time of day in it; run ids, sources and intervals have none.
+# What is read or seen on a tool tip and has a time of day in it; ids of runs, intervals and what names UTC aside.
 _TIMES: Final = r"""() => {
     const found = [];
     const isTime = (text) => /(^|[^\dT])\d{1,2}:\d\d(:\d\d)?($|[^\d])/.test(text);
@@ -48,7 +48,8 @@ _TIMES: Final = r"""() => {
         if (element.closest("code, pre, textarea, option, [data-source]")) continue;
         const own = [...element.childNodes].filter((one) => one.nodeType === 3).map((one) => one.data).join(" ");
         const told = [own, element.getAttribute("title") ?? "", element.getAttribute("aria-label") ?? ""];
-        for (const text of told) if (isTime(text.replace(/\S+T\d\d:\S+|every \S+/g, ""))) found.push(text.trim());
+        for (const text of told)
+            if (isTime(text.replace(/\S+T\d\d:\S+|every \S+|[\d:]+ UTC$/g, ""))) found.push(text.trim());
     }
     return found;
 }"""
