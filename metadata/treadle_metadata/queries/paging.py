@@ -173,7 +173,7 @@ def _by_offset(
 
 
 def _counting(source: LiteralString, conditions: Conditions) -> LiteralString:
-    return f"SELECT count(*) FROM (SELECT 1 FROM {source} {conditions.where} LIMIT %(count_limit)s) AS counted"
+    return f"SELECT count(*) FROM (SELECT FROM {source} {conditions.where} LIMIT %(count_limit)s) AS counted"
 
 
 def _by_cursor(
