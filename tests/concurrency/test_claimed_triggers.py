@@ -13,7 +13,7 @@ from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 
-TRIGGERS = 90
+TRIGGERS = 200
 
 
 def test_triggerers_that_claim_in_the_same_moment_share_what_there_is_and_none_runs_twice(
