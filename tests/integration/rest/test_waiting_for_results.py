@@ -56,6 +56,24 @@ def test_a_trigger_waits_for_the_end_and_brings_the_result(service: Service, cli
     assert client.get(f"{RUNS}/nothing/wait").status_code == 404
 
 
+def test_who_waits_for_a_result_is_told_of_the_failure_as_soon_as_the_run_has_failed(
+    service: Service, client: httpx.Client
+) -> None:
+    """Case H3: failure comes back early, long before the next look."""
+    got: list[httpx.Response] = []
+    body = {"dag_run_id": "order", "logical_date": None, "conf": {"burns": "sell"}}
+    ask = threading.Thread(
+        target=lambda: got.append(client.post(f"{RUNS}?wait=true&interval=30&result=sell&result=bake", json=body))
+    )
+    ask.start()
+    wait_until(lambda: "order" in service.scheduler.run_states("bakery"), 20)
+    service.scheduler.beats()
+    ask.join()
+    assert got[0].elapsed < timedelta(seconds=20)
+    last = lines(got[0])[-1]
+    assert (last["state"], last["results"]) == ("failed", {"bake": 10})
+
+
 def test_xcoms_are_written_changed_and_deleted_as_plain_data(service: Service, client: httpx.Client) -> None:
     """Case F24: a marker of a class is data like any other."""
     client.post(RUNS, json={"dag_run_id": "order", "logical_date": None})
