@@ -25,10 +25,13 @@ class HeldFolder:
     """A folder below ``parent`` whose name begins with ``prefix``.
 
     ``see_to`` is called with each folder that a killed process has left, before it is removed, and with the new one.
+    ``kind`` is the beginning that all prefixes of one kind share: they have one file of locks.
     """
 
-    def __init__(self, parent: Path, prefix: str, see_to: Callable[[Path, Path], None] = lambda *_: None) -> None:
-        with _alone(parent, prefix):
+    def __init__(
+        self, parent: Path, prefix: str, see_to: Callable[[Path, Path], None] = lambda *_: None, *, kind: str = ""
+    ) -> None:
+        with _alone(parent, kind or prefix):
             self.folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
             self._lock = os.open(self.folder, _OPEN)
             fcntl.flock(self._lock, fcntl.LOCK_EX)

@@ -30,6 +30,7 @@ Place = tuple[UUID, int, date]
 
 _HOST: Final = b"treadle_worker.host"
 _ZYGOTE: Final = b"treadle_worker.zygote"
+_PREFIX: Final = "treadle-held-"
 _JOURNAL: Final = "attempts"
 _HOSTS: Final = "hosts"
 _NAMESPACE: Final = "namespace"
@@ -64,7 +65,8 @@ class HeldAttempts(HeldFolder):
         where = urlsplit(database_url)
         name = f"{where.hostname}:{where.port}{where.path}?{where.query}"
         digest = hashlib.sha256(name.encode()).hexdigest()[:12]
-        super().__init__(parent or Path(tempfile.gettempdir()), f"treadle-held-{digest}-", self._see)
+        parent = parent or Path(tempfile.gettempdir())
+        super().__init__(parent, f"{_PREFIX}{digest}-", self._see, kind=_PREFIX)
         (self.folder / _NAMESPACE).write_text(_namespace())
         self._journal = os.open(self.folder / _JOURNAL, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
