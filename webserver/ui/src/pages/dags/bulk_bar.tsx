@@ -5,6 +5,7 @@ import { Button } from "../../components/button";
 import { BulkDialog } from "../../forms/bulk/bulk_dialog";
 import styles from "./dags.module.css";
 import { type Filters, queryOf } from "./filters";
+import { RunCount } from "./run_count";
 
 const path = (dagId: string) => ({ params: { path: { dag_id: dagId } } });
 
@@ -22,8 +23,13 @@ const WORDS: Record<Act, string> = {
     Pause: "No schedule makes runs of these DAGs until they are turned on again. Runs under way go on.",
     "Turn on": "Schedules make runs of these DAGs from now on.",
     Trigger: "Each of these DAGs gets one run, with the defaults of its params.",
-    Delete: "All runs, task instances and logs of these DAGs are deleted. A DAG whose file is still there comes back without them.",
+    Delete: "These DAGs, their versions, runs, task instances and XComs are deleted; files of logs stay. A DAG with a run under way is refused, and one whose file is still there comes back without its past.",
 };
+
+/** Of more than so many the runs are not counted one by one. */
+const MOST_COUNTED = 50;
+
+const lossOf = (dagId: string) => <RunCount dagId={dagId} />;
 
 interface BulkBarProps {
     filters: Filters;
@@ -65,6 +71,7 @@ export function BulkBar({ filters, total, chosen, onChosen }: BulkBarProps) {
                     nameOf={(dagId) => dagId}
                     button={`${act} ${what}`}
                     isDanger={act === "Delete"}
+                    {...(act === "Delete" && dagIds.length <= MOST_COUNTED ? { effectOf: lossOf } : {})}
                     act={ACTS[act]}
                     onClose={() => setAct(null)}
                 >

@@ -8,9 +8,9 @@ export function FailingWatchers({ count }: { count: number }) {
     return (
         <Panel title={`Watchers of assets that fail: ${count}`} className={styles.broken ?? ""}>
             <p className={styles.quiet}>
-                {counted(count, "watcher is", "watchers are")} begun anew, later and later; meanwhile what happens
-                outside starts no run. The page of each DAG that waits for its asset tells the error:{" "}
-                <Link to="/assets?show=waiting">who waits for what</Link>
+                {counted(count, "watcher is", "watchers are")} begun anew, later and later; until then nothing from
+                outside starts runs. <Link to="/assets?show=waiting">DAGs that wait for assets</Link> tell the error on
+                their pages.
             </p>
         </Panel>
     );

@@ -32,6 +32,8 @@ export function Pools({ pools }: { pools: readonly Pool[] }) {
 }
 
 function usage(pool: Pool): string {
+    if (pool.slots === 0 && pool.occupied === 0)
+        return pool.scheduled === 0 ? "closed" : `closed, ${pool.scheduled} waiting`;
     const held = pool.slots === null ? `${pool.occupied} held, no limit` : `${pool.occupied} of ${pool.slots} held`;
     return pool.scheduled === 0 ? held : `${held}, ${pool.scheduled} waiting`;
 }
