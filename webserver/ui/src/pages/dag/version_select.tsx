@@ -4,6 +4,7 @@ import { keys } from "../../api/keys";
 import { useZone } from "../../components/clock";
 import { Select } from "../../components/field";
 import { momentIn } from "../../components/times";
+import toolbar from "./toolbar.module.css";
 
 const MOST = 200;
 
@@ -30,7 +31,12 @@ export function VersionSelect({ dagId, label, value, onChange, otherwise }: Vers
     });
     const known = versions.data?.dag_versions ?? [];
     return (
-        <Select label={label} value={value ?? ""} onChange={(event) => onChange(event.target.value)}>
+        <Select
+            className={toolbar.version}
+            label={label}
+            value={value ?? ""}
+            onChange={(event) => onChange(event.target.value)}
+        >
             <option value="">{otherwise}</option>
             {value !== null && !known.some((one) => one.version_number === value) && (
                 <option value={value}>{value}</option>
