@@ -51,7 +51,7 @@ def regional_report():
             "FOLDER": "{{ params.folder }}",
             "TITLE": "{{ params.title }}",
             "REGION": "{{ params.region }}",
-            "DAY": "{{ ds }}",
+            "DAY": "{{ dag_run.run_after.strftime('%Y-%m-%d') }}",
             "ORDERS": "{{ ti.xcom_pull(task_ids='select')['orders'] }}",
             "REVENUE": "{{ ti.xcom_pull(task_ids='select')['revenue'] }}",
         },
