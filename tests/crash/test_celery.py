@@ -90,6 +90,13 @@ def test_a_message_that_comes_again_while_its_attempt_runs_changes_nothing(insta
     installation.wait_for_end()
     installation.assert_ended_right(2, kills=0)
     assert (charged(installation), installation.executions()) == (0, {0: 1, 1: 1})
+    assert (installation.home / "worker.log").read_text().count("its message came twice") == 2
+
+    def said(what: str) -> list[int]:
+        return [one.read_text().count(what) for one in (installation.home / "logs").rglob("attempt=1.*.jsonl")]
+
+    wait_until(lambda: said("Returned value: ") == [1, 1], 20)
+    assert said("counted ") == [1, 1]
 
 
 def test_logs_reach_the_server_while_the_task_runs_and_are_whole_in_the_end(installation: CeleryService) -> None:
