@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 from tests.support.kubernetes_homes import MemoryLeases
 
+from treadle_executors.batches import Answers, Batch
 from treadle_executors.conformance import ExecutorConformance, make_workload
 from treadle_executors.executor import Executor
 from treadle_executors.memory_execution import MemoryExecution
@@ -81,3 +82,33 @@ class TestTransactionalExecutor(ExecutorConformance):
         self.wait_for(lambda: executor.adopt([attempt_id]) == set())
         with self.database.begin() as connection:
             assert work.waiting(connection) == []
+
+    def test_a_slot_is_given_away_when_its_attempt_has_ended_though_that_is_still_being_recorded(
+        self,
+        executor: Executor,
+        execution: MemoryExecution,
+        settings: Settings,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        may_record, record = threading.Event(), execution.record
+
+        def held_up(batch: Batch) -> Answers:
+            if batch.finishes:
+                may_record.wait(20)
+            return record(batch)
+
+        monkeypatch.setattr(execution, "record", held_up)
+        workloads = [make_workload("quick") for _ in range(settings.parallelism + 1)]
+        executor.queue(workloads)
+
+        def is_taken() -> bool:
+            with self.database.begin() as connection:
+                return work.waiting(connection) == []
+
+        try:
+            self.wait_for(is_taken)
+            assert execution.finishes == {}
+        finally:
+            may_record.set()
+        for one in workloads:
+            assert execution.wait_for_finish(one["attempt_id"])["outcome"] == "success"
