@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -62,7 +63,7 @@ class Workers:
         self._lock = threading.Lock()
         self._held: list[Workload] = []
         for one in schedulers:
-            one.executor.queue = self._take  # type: ignore[method-assign, assignment]
+            one.executor.queue = self._take  # type: ignore[method-assign]
 
     def _take(self, workloads: Any) -> None:
         with self._lock:
@@ -91,7 +92,7 @@ class People:
     def clear(self, chance: random.Random) -> None:
         for dag_id in DAGS:
             selection = Selection(dag_id=dag_id, task_ids=(chance.choice(("first", "waits")),), include_downstream=True)
-            self._do(lambda opened, chosen=selection: clearing.clear(opened, chosen, now=self._now()))
+            self._do(partial(clearing.clear, selection=selection, now=self._now()))
 
     def mark(self, chance: random.Random) -> None:
         selection = Selection(dag_id=chance.choice(DAGS), task_ids=("waits", "last"))
@@ -105,17 +106,16 @@ class People:
         for dag_id, run_id in self._runs(chance)[:2]:
             state = chance.choice(("failed", "queued"))
             with suppress(MetadataError):  # it is so already
-                self._do(lambda opened, d=dag_id, r=run_id, s=state: marking.mark_run(opened, d, r, s, now=self._now()))
+                self._do(partial(marking.mark_run, dag_id=dag_id, run_id=run_id, state=state, now=self._now()))
 
     def delete(self, chance: random.Random) -> None:
         for dag_id, run_id in self._runs(chance)[: chance.choice((0, 0, 1))]:
-            self._do(
-                lambda opened, d=dag_id, r=run_id: deletion.delete_run(opened, d, r, end_first=True, now=self._now())
-            )
+            act = partial(deletion.delete_run, dag_id=dag_id, run_id=run_id, end_first=True, now=self._now())
+            self._do(act)
 
     def fill(self, chance: random.Random) -> None:
         dag_id = chance.choice(DAGS)
-        made = []
+        made: list[Any] = []
         self._do(
             lambda opened: made.append(
                 backfills.create(opened, dag_id, DAYS[0], DAYS[-1], reprocess_behavior="completed", now=self._now())

@@ -21,7 +21,8 @@ from treadle_metadata.statements import execute, rows, tuples, tuples_of_each
 @pytest.fixture(params=["plan_once", "in_threads"])
 def prepared(own_database: Database, request: pytest.FixtureRequest) -> Iterator[Database]:
     """A database whose connections prepare everything, as a daemon's do."""
-    database = Database(own_database.url, pool_size=1, **{request.param: True})
+    chosen: Any = {request.param: True}
+    database = Database(own_database.url, pool_size=1, **chosen)
     yield database
     database.close()
 

@@ -85,7 +85,11 @@ def test_a_long_life_leaves_a_short_journal_of_all_that_is_held(
 
 @pytest.mark.parametrize("spoilt", ["namespace", "attempts", "hosts"])
 def test_what_cannot_be_read_or_is_of_another_container_is_left_to_leases(tmp_path: Path, spoilt: str) -> None:
-    killed(tmp_path, lambda one: (one.add([workload(1)]), (one.folder / spoilt).write_text("+ nonsense\n")))
+    def spoil(one: HeldAttempts) -> None:
+        one.add([workload(1)])
+        (one.folder / spoilt).write_text("+ nonsense\n")
+
+    killed(tmp_path, spoil)
     assert left(tmp_path) == []
 
 
