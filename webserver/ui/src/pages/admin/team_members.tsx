@@ -52,7 +52,7 @@ export function TeamMembers({ team, onClose }: { team: Team; onClose: () => void
                         ) : (
                             <Button
                                 look="quiet"
-                                aria-label={`Take ${username} away…`}
+                                aria-label={`Take away… ${username}`}
                                 onClick={() => setAsked(username)}
                             >
                                 Take away…
