@@ -26,9 +26,7 @@ export function PastBar() {
     return (
         <div className={styles.past}>
             <Field label={`Runs until (${zone})`} type="datetime-local" value={written} onChange={read} />
-            <Button onClick={() => change({ until: null }, { keep: true })} disabled={!isPast}>
-                Newest
-            </Button>
+            {isPast && <Button onClick={() => change({ until: null }, { keep: true })}>Newest</Button>}
         </div>
     );
 }
