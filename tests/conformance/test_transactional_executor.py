@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -36,10 +37,24 @@ class TestTransactionalExecutor(ExecutorConformance):
 
     def make_executor(self, settings: Settings, execution: MemoryExecution) -> Executor:
         if self.worker is None:
-            self.worker = Worker(self.database, settings, ["default"], settings.parallelism, execution)
+            # It must be woken: nothing is found by looking now and then.
+            seldom = replace(settings, heartbeat_seconds=60)
+            self.worker = Worker(self.database, seldom, ["default"], settings.parallelism, execution)
             self.thread = threading.Thread(target=self.worker.run, name="worker")
             self.thread.start()
         return TransactionalExecutor(self.database, settings, leases=MemoryLeases(execution))
+
+    def test_a_second_delivery_keeps_nothing_waiting_that_comes_with_it(
+        self, executor: Executor, execution: MemoryExecution, settings: Settings
+    ) -> None:
+        """One slot is free, and a look at the queue finds no more than the attempt that runs already."""
+        workload, after = make_workload("waiting"), make_workload("quick")
+        executor.queue([workload])
+        self.wait_until_running(settings, 1)
+        executor.queue([workload, after])
+        execution.wait_for_finish(after["attempt_id"])
+        (settings.home / "release").touch()
+        assert execution.wait_for_finish(workload["attempt_id"])["outcome"] == "success"
 
     def stop_worker(self) -> None:
         if self.worker is not None:

@@ -132,12 +132,14 @@ class Worker:
         callbacks = sum("callback" in one for one in workloads)
         self._may_be_more = free <= 0 or len(workloads) - callbacks >= free
         with self._lock:
+            # Of one that was delivered again nothing begins, so that nothing ends either: its slot is free still.
+            again = any(one["attempt_id"] in self._held for one in workloads)
             self._held |= {one["attempt_id"]: one for one in workloads}
         self._noted.add(workloads)
         self._engine.queue(workloads)
         if callbacks == _CALLBACKS:
             self._callbacks_wait = True
-        return callbacks == _CALLBACKS
+        return again or callbacks == _CALLBACKS
 
     def _listen(self) -> None:
         while not self._stopping.is_set():
