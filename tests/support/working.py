@@ -22,6 +22,7 @@ from treadle_metadata.settings import Settings
 from treadle_metadata.statements import rows
 from treadle_scheduler.context import Context
 from treadle_scheduler.loop import Loop
+from treadle_scheduler.waking import Scope
 
 
 class Working:
@@ -48,7 +49,7 @@ class Working:
         """Make a run."""
         with self.database.begin() as connection:
             runs.trigger_run(connection, dag_id, now=datetime.now(UTC))
-        self.loop.wake()
+        self.loop.wake(Scope.RUNS)
 
     def select(self, sql: Any, **parameters: Any) -> list[Mapping[str, Any]]:
         """Read from the database."""
