@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 from uuid import UUID
+
+from sqlalchemy import make_url
 
 from treadle_executors.held_folder import HeldFolder
 from treadle_worker.protocol import Workload
@@ -62,8 +63,8 @@ class HeldAttempts(HeldFolder):
         self._held: dict[str, str] = {}
         self._writing = threading.Lock()
         # Another installation's attempts are none of ours: it is told by where its database is.
-        where = urlsplit(database_url)
-        name = f"{where.hostname}:{where.port}{where.path}?{where.query}"
+        where = make_url(database_url)
+        name = f"{where.host}:{where.port}/{where.database}?{dict(where.query)}"
         digest = hashlib.sha256(name.encode()).hexdigest()[:12]
         parent = parent or Path(tempfile.gettempdir())
         super().__init__(parent, f"{_PREFIX}{digest}-", self._see, kind=_PREFIX)

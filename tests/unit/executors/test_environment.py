@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from treadle_executors.environment import scrubbed, secrets_of
 from treadle_metadata.settings import Settings
 
@@ -39,6 +43,12 @@ def test_a_variable_of_any_name_that_holds_a_secret_goes() -> None:
         "HARMLESS": "yes",
     }
     assert scrubbed(environ, secrets_of(SETTINGS)) == {"HARMLESS": "yes"}
+
+
+@pytest.mark.parametrize("password", ["a#secret", "a[secret", "a?secret"])
+def test_a_password_is_found_with_any_character_that_the_driver_takes(password: str) -> None:
+    settings = replace(SETTINGS, database_url=f"postgresql://treadle:{password}@db/treadle")
+    assert scrubbed({"DB_PASSWORD": password, "HARMLESS": "yes"}, secrets_of(settings)) == {"HARMLESS": "yes"}
 
 
 def test_a_short_secret_does_not_take_unrelated_variables_with_it() -> None:
