@@ -14,6 +14,7 @@ from inspect import iscoroutinefunction
 from typing import Any
 
 from fastapi import HTTPException, Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
@@ -35,9 +36,7 @@ class Route(APIRoute):
         options["generate_unique_id_function"] = operation_id
         options["responses"] = RESPONSES | (options.get("responses") or {})
         super().__init__(path, endpoint, **options)
-        for one in self.dependant.dependencies:
-            if not iscoroutinefunction(one.call):
-                raise TypeError(f"{path}: the dependency {one.call!r} must be an async function that never waits")
+        _check_dependencies(path, self.dependant)
         self.waits = iscoroutinefunction(endpoint)
         self.call = None if self.waits else Call.of(self)
         if not self.waits:
@@ -71,6 +70,13 @@ class Route(APIRoute):
             # Where FastAPI would close what dependencies opened.
             request.scope["fastapi_inner_astack"] = request.scope["fastapi_function_astack"] = stack
             return await self._by_fastapi(request)
+
+
+def _check_dependencies(path: str, of: Dependant) -> None:
+    for one in of.dependencies:
+        if not iscoroutinefunction(one.call):
+            raise TypeError(f"{path}: the dependency {one.call!r} must be an async function that never waits")
+        _check_dependencies(path, one)
 
 
 def _check(request: Request) -> None:

@@ -189,8 +189,11 @@ def test_a_body_that_breaks_off_is_the_clients_fault(monkeypatch: pytest.MonkeyP
     assert sent[0]["status"] == 400
 
 
-def test_a_dependency_that_waits_is_refused() -> None:
+def test_a_dependency_that_waits_is_refused_however_deep_it_is() -> None:
     def waits() -> None: ...
 
-    with pytest.raises(TypeError, match="must be an async function that never waits"):
-        routing.Route("/it", delete_it, dependencies=[Depends(waits)])
+    async def asks(_: None = Depends(waits)) -> None: ...
+
+    for one in (waits, asks):
+        with pytest.raises(TypeError, match="must be an async function that never waits"):
+            routing.Route("/it", delete_it, dependencies=[Depends(one)])
