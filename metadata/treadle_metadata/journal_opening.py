@@ -1,9 +1,9 @@
 """Opens the journals of attempts that begin with one, as many as asked at once, each with what goes along with it.
 
-Called by ``steps`` for questions of running attempts, one or all that have gathered, and for transactional tasks as
-their start is recorded. One statement makes the journals
-that are new; only those that were there before are read. A transactional task asks for its connection along with its
-journal, so that both are one round trip. The caller's transaction is all or nothing.
+Called by ``steps`` for questions of running attempts, one or all that have gathered, and by ``execution`` for
+transactional tasks as their start is recorded. One statement makes the journals that are new; only those that were
+there before are read. The connection of a transactional task comes along with its journal, so that both are one round
+trip. The caller's transaction is all or nothing.
 """
 
 from __future__ import annotations

@@ -44,14 +44,17 @@ def run_through(dag: DAG, journal: Mapping[str, Any] | None = None) -> list[str]
     environment = dict(os.environ)
     mine, theirs = socket.socketpair()
     outcomes = []
-    with mine, theirs:
-        stream, reports = FrameStream(mine), FrameStream(theirs)
-        for _ in range(_TIMES):
-            run_one(stream, _order(), lambda _: {NAME: dag}, None if journal is None else dict(journal))
-            finish = reports.receive()
-            outcomes.append(str(finish and finish.get("outcome")))
-    os.environ.clear()
-    os.environ.update(environment)
+    try:
+        with mine, theirs:
+            stream, reports = FrameStream(mine), FrameStream(theirs)
+            for _ in range(_TIMES):
+                run_one(stream, _order(), lambda _: {NAME: dag}, None if journal is None else dict(journal))
+                finish = reports.receive()
+                outcomes.append(str(finish and finish.get("outcome")))
+    finally:
+        # Whatever goes wrong: the tasks that are forked afterwards have the environment from here.
+        os.environ.clear()
+        os.environ.update(environment)
     return outcomes
 
 

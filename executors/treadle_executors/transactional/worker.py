@@ -156,7 +156,8 @@ class Worker:
         while not self._stopping.is_set():
             for notice in connection.notifies(timeout=1.0, stop_after=1):
                 if notice.payload in ("", CALLBACKS):
-                    self._callbacks_wait |= notice.payload == CALLBACKS
+                    if notice.payload == CALLBACKS:
+                        self._callbacks_wait = True
                     self._look.set()
                     continue
                 with suppress(ValueError):
