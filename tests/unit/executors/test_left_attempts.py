@@ -59,7 +59,7 @@ def test_the_next_worker_of_the_same_database_finds_what_was_held_once(tmp_path:
 
 @pytest.mark.parametrize("password", ["a#b", "a[b", "a?b"])
 def test_a_password_may_hold_whatever_the_driver_takes(tmp_path: Path, password: str) -> None:
-    killed(tmp_path, hold_some, f"postgresql://somebody:{password}@db.example/treadle")
+    killed(tmp_path, hold_some, f"postgresql+psycopg://somebody:{password}@db.example/treadle")
     assert len(left(tmp_path)) == 1
 
 
