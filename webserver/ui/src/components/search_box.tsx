@@ -1,35 +1,25 @@
-import { useEffect, useState } from "react";
+import { useTyped } from "./use_typed";
 
 interface SearchBoxProps {
     label: string;
+    /** What the address says. */
     text: string;
     onText: (text: string) => void;
 }
 
-/** A line to search by; tells what was written once nothing more is, since each letter's answer would be thrown away. */
+/** A line to search by, with its name inside; it follows the address, and tells what was written after a pause or Enter. */
 export function SearchBox({ label, text, onText }: SearchBoxProps) {
-    const [typed, setTyped] = useState(text);
-    const [told, setTold] = useState(text);
-    if (text !== told) {
-        // Somebody else changed it, the Back button say.
-        setTold(text);
-        setTyped(text);
-    }
-    useEffect(() => {
-        if (typed === told) return;
-        const timer = setTimeout(() => {
-            setTold(typed);
-            onText(typed);
-        }, 200);
-        return () => clearTimeout(timer);
-    }, [typed, told, onText]);
+    const [typed, write, tell] = useTyped(text, onText);
     return (
         <input
             type="search"
             aria-label={label}
             placeholder={label}
             value={typed}
-            onChange={(event) => setTyped(event.target.value)}
+            onChange={(event) => write(event.target.value)}
+            onKeyDown={(event) => {
+                if (event.key === "Enter") tell();
+            }}
         />
     );
 }

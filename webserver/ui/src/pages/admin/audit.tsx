@@ -4,10 +4,10 @@ import { answered, api, type Got } from "../../api/client";
 import { keys } from "../../api/keys";
 import { Button } from "../../components/button";
 import { Moment } from "../../components/clock";
-import { Field } from "../../components/field";
 import { dagPath, runPath, taskPath } from "../../components/links";
 import { EmptyNote, Skeleton } from "../../components/notes";
 import { QueryError } from "../../components/query_error";
+import { SearchField } from "../../components/search_field";
 import { type Column, Table } from "../../components/table";
 import styles from "./admin.module.css";
 import { detailOf } from "./audit_detail";
@@ -47,12 +47,11 @@ export function Component() {
         <>
             <div className={styles.pair}>
                 {FILTERS.map(({ name, label }) => (
-                    <Field
+                    <SearchField
                         key={name}
                         label={label}
-                        type="search"
-                        value={filters[name] ?? ""}
-                        onChange={(event) => set(name, event.target.value)}
+                        text={filters[name] ?? ""}
+                        onText={(text) => set(name, text)}
                     />
                 ))}
             </div>

@@ -4,10 +4,11 @@ import { Link } from "react-router";
 import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
 import { Button } from "../../components/button";
-import { Field, Select } from "../../components/field";
+import { Select } from "../../components/field";
 import { EmptyNote, Skeleton } from "../../components/notes";
 import { PageHead } from "../../components/page";
 import { QueryError } from "../../components/query_error";
+import { SearchField } from "../../components/search_field";
 import { useAddress } from "../dag/use_address";
 import { Chart } from "./chart";
 import { LENGTHS, windowOf } from "./model";
@@ -38,12 +39,11 @@ export function Component() {
         <div className={styles.page}>
             <PageHead title="Timeline" />
             <div className={styles.bar}>
-                <Field
+                <SearchField
                     label="DAGs"
-                    type="search"
                     placeholder="Part of a name"
-                    value={search}
-                    onChange={(event) => change({ q: event.target.value })}
+                    text={search}
+                    onText={(text) => change({ q: text })}
                 />
                 <Select label="Window" value={hours} onChange={(event) => change({ hours: event.target.value })}>
                     {LENGTHS.map((one) => (

@@ -4,9 +4,9 @@ import { answered, api, type Got } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { Button } from "../../../components/button";
 import { Moment } from "../../../components/clock";
-import { Field } from "../../../components/field";
 import { runPath, taskPath } from "../../../components/links";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
+import { SearchField } from "../../../components/search_field";
 import { type Column, Table } from "../../../components/table";
 import { detailOf } from "../../admin/audit_detail";
 import styles from "../runs/runs.module.css";
@@ -23,19 +23,17 @@ export function Component() {
     return (
         <div className={toolbar.part}>
             <div className={toolbar.bar}>
-                <Field
+                <SearchField
                     label="By"
-                    type="search"
                     hint="The whole name of an account, or of a part of Treadle"
-                    defaultValue={address.get("by") ?? ""}
-                    onChange={(event) => change({ by: event.target.value })}
+                    text={address.get("by") ?? ""}
+                    onText={(text) => change({ by: text })}
                 />
-                <Field
+                <SearchField
                     label="What"
-                    type="search"
                     hint="Such as trigger_dag_run"
-                    defaultValue={address.get("what") ?? ""}
-                    onChange={(event) => change({ what: event.target.value })}
+                    text={address.get("what") ?? ""}
+                    onText={(text) => change({ what: text })}
                 />
             </div>
             <Rows dagId={dagId} actor={address.get("by")} event={address.get("what")} />

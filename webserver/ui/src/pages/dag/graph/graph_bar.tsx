@@ -1,8 +1,8 @@
 import { useId, useState } from "react";
 import { Link } from "react-router";
 import { Button } from "../../../components/button";
-import { Field } from "../../../components/field";
 import { dagPath } from "../../../components/links";
+import { SearchField } from "../../../components/search_field";
 import toolbar from "../toolbar.module.css";
 import { useAddress, useFolding } from "../use_address";
 import { VersionSelect } from "../version_select";
@@ -23,7 +23,9 @@ export function GraphBar({ graph, folded, version }: GraphBarProps) {
     const names = useId();
     const [isSought, setSought] = useState(false);
     const find = (id: string) => {
-        if (!graph.nodes.some((node) => node.id === id)) return change({ task: null });
+        if (id === "") return change({ task: null });
+        // Part of a name chooses nothing, and leaves what is chosen.
+        if (!graph.nodes.some((node) => node.id === id)) return;
         const closed = groupsAround(graph.nodes, id).filter((group) => folded.has(group));
         const fold = new Set(toggled);
         for (const group of closed) if (!fold.delete(group)) fold.add(group);
@@ -40,16 +42,12 @@ export function GraphBar({ graph, folded, version }: GraphBarProps) {
                     otherwise="the newest"
                     onChange={(value) => change({ version: value })}
                 />
-                <Field
+                <SearchField
                     label="Find a task"
-                    type="search"
                     list={names}
-                    defaultValue={address.get("task") ?? ""}
-                    key={address.get("task")}
+                    text={address.get("task") ?? ""}
                     onFocus={() => setSought(true)}
-                    onChange={(event) =>
-                        graph.nodes.some((node) => node.id === event.target.value) && find(event.target.value)
-                    }
+                    onText={find}
                 />
                 <datalist id={names}>{isSought && <Names graph={graph} />}</datalist>
                 <div className={toolbar.buttons}>

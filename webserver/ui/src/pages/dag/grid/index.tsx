@@ -1,7 +1,7 @@
 import { useCallback, useMemo } from "react";
 import { queries } from "../../../api/queries";
-import { Field } from "../../../components/field";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
+import { SearchField } from "../../../components/search_field";
 import { ChosenRun } from "../chosen_run";
 import { early } from "../early";
 import { foldedOf } from "../folding";
@@ -55,12 +55,7 @@ export function Component() {
             <div className={toolbar.bar}>
                 <RunFilterBar />
                 <PastBar />
-                <Field
-                    label="Tasks named"
-                    type="search"
-                    defaultValue={find}
-                    onChange={(event) => change({ find: event.target.value })}
-                />
+                <SearchField label="Tasks named" text={find} onText={(text) => change({ find: text })} />
             </div>
             <ChosenRun
                 dagId={dagId}

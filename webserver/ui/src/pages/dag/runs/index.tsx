@@ -7,6 +7,7 @@ import { Moment, Took, useZone } from "../../../components/clock";
 import { Field } from "../../../components/field";
 import { gridPath, runPath } from "../../../components/links";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
+import { SearchField } from "../../../components/search_field";
 import { State } from "../../../components/state";
 import { type Column, Table } from "../../../components/table";
 import { lengthOf } from "../../../components/times";
@@ -35,11 +36,10 @@ export function Component() {
                     value={address.get("day") ?? ""}
                     onChange={(event) => change({ day: event.target.value, zone: null })}
                 />
-                <Field
+                <SearchField
                     label="Run id has"
-                    type="search"
-                    defaultValue={address.get("search") ?? ""}
-                    onChange={(event) => change({ search: event.target.value })}
+                    text={address.get("search") ?? ""}
+                    onText={(text) => change({ search: text })}
                 />
                 {bounds !== null && (
                     <Link className={styles.beside} to={gridPath(dagId, bounds.until)}>

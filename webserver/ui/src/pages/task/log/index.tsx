@@ -1,4 +1,4 @@
-import { useDeferredValue, useMemo, useRef, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import { useShortcuts } from "../../../keyboard/shortcuts";
 import { useAddress } from "../../dag/use_address";
@@ -37,7 +37,7 @@ function OpenLog({ address, log, version }: OpenLogProps) {
     const view = useRef<LogViewHandle>(null);
     const chosen = chosenOf(place.get("line"));
     const [isAtEnd, setAtEnd] = useState(chosen === null);
-    const words = useDeferredValue(place.get("q") ?? "");
+    const words = place.get("q") ?? "";
     const level = place.get("level") ?? "";
     const levels = LEVELS[level]?.levels;
     const isOver = log.facts?.is_over ?? true;

@@ -1,5 +1,6 @@
 import { Button } from "../../../components/button";
-import { Field, Select } from "../../../components/field";
+import { Select } from "../../../components/field";
+import { SearchField } from "../../../components/search_field";
 import { Switch } from "../../../components/switch";
 import styles from "./log.module.css";
 import type { LogFacts } from "./log_lines";
@@ -31,15 +32,12 @@ export function Toolbar(props: ToolbarProps) {
     return (
         <div className={styles.toolbar}>
             <search className={styles.search}>
-                <Field
+                <SearchField
                     label="Search"
-                    type="search"
-                    defaultValue={words}
+                    text={words}
                     placeholder="Words in the whole log"
-                    onChange={(event) => props.onWords(event.target.value)}
-                    onKeyDown={(event) => {
-                        if (event.key === "Enter") props.onStep(event.shiftKey);
-                    }}
+                    onText={props.onWords}
+                    onEnter={(event) => props.onStep(event.shiftKey)}
                 />
                 {words !== "" && (
                     <>
