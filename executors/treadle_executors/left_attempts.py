@@ -51,10 +51,11 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What one worker has left: the pids of its runner hosts, and its attempts."""
+    """What one worker has left: the pids of its runner hosts, its attempts, and which of them began there."""
 
     hosts: frozenset[int]
     attempts: tuple[Place, ...]
+    began: frozenset[UUID] = frozenset()
 
 
 class HeldAttempts(HeldFolder):
@@ -92,6 +93,14 @@ class HeldAttempts(HeldFolder):
             self._held |= new
             self._write("".join(new.values()))
 
+    def began(self, attempt_ids: Iterable[str]) -> None:
+        """Note that attempts begin here: one that was delivered twice may run at another worker."""
+        with self._writing:
+            new = {one: f"* {one}\n" for one in attempt_ids if one in self._held}
+            for one, line in new.items():
+                self._held[one] += line
+            self._write("".join(new.values()))
+
     def over(self, attempt_ids: Iterable[str]) -> None:
         """Forget attempts whose end is recorded."""
         with self._writing:
@@ -123,14 +132,17 @@ def read_left(folder: Path) -> Left | None:
         hosts = frozenset(int(line) for line in (folder / _HOSTS).read_text().split())
         lines = (folder / _JOURNAL).read_text().split("\n")
         held: dict[str, Place] = {}
+        began: set[UUID] = set()
         for sign, attempt_id, *rest in (line.split() for line in lines[:-1]):
             if sign == "+":
                 held[attempt_id] = (UUID(attempt_id), int(rest[0]), date.fromisoformat(rest[1]))
+            elif sign == "*":
+                began.add(UUID(attempt_id))
             else:
                 held.pop(attempt_id, None)
     except (OSError, ValueError, IndexError):
         return None
-    return Left(hosts, tuple(held.values()))
+    return Left(hosts, tuple(held.values()), frozenset(began & {one[0] for one in held.values()}))
 
 
 def is_gone(left: Left, seen: Iterable[Process]) -> bool:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
+from uuid import UUID
 
 from sqlalchemy.exc import DBAPIError
 
@@ -30,6 +31,7 @@ _TIMES: Final = 2
 def give_up(left: Sequence[Left], database: Database, stopping: threading.Event, seconds: float) -> None:
     """End the attempts of dead workers as soon as none of their processes is there; look for ``seconds`` at most."""
     places = [place for one in left for place in one.attempts]
+    began = frozenset[UUID]().union(*(one.began for one in left))
     until = time.monotonic() + seconds
     times = 0
     while time.monotonic() < until and not stopping.wait(_LOOK_AGAIN_SECONDS):
@@ -37,7 +39,9 @@ def give_up(left: Sequence[Left], database: Database, stopping: threading.Event,
             seen = processes()
             times = times + 1 if all(is_gone(one, seen) for one in left) else 0
             if times >= _TIMES:
-                lost = database.run(lambda connection: lose_left(connection, places, REASON, now=datetime.now(UTC)))
+                lost = database.run(
+                    lambda connection: lose_left(connection, places, REASON, began=began, now=datetime.now(UTC))
+                )
                 log.warning("%d attempts were lost: %s", lost, REASON)
                 return
         except DBAPIError as error:

@@ -11,7 +11,7 @@ import json
 import logging
 import socket
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -70,7 +70,7 @@ class Worker:
         """Whether the queue may hold what there was no room for: then a slot that is free again is a reason to look."""
         self._callbacks_wait = True
         """Whether callbacks may be in the queue: then a look is worth it though no slot is free."""
-        watched = _Watched(self._execution, self._started.update, self._ends, self._over)
+        watched = _Watched(self._execution, self._begin, self._ends, self._over)
         self._engine = LocalExecutor(database, settings, watched)
         # What it holds until its end is recorded; how many run is decided here.
         self._engine.slots = 2 * slots
@@ -164,6 +164,10 @@ class Worker:
                     attempt_id, why = read_order(notice.payload)
                     self._engine.terminate(attempt_id, why or _ENDED)
 
+    def _begin(self, attempt_ids: Collection[str]) -> None:
+        self._started.update(attempt_ids)
+        self._noted.began(attempt_ids)
+
     def _ends(self, attempt_ids: set[str]) -> None:
         """Give the slots of attempts away, whose processes have said how they ended."""
         with self._lock:
@@ -209,7 +213,7 @@ class _Watched:
     def __init__(
         self,
         execution: ExecutionApi,
-        began: Callable[[Iterable[str]], None],
+        began: Callable[[Collection[str]], None],
         ends: Callable[[set[str]], None],
         over: Callable[[Iterable[str]], None],
     ) -> None:

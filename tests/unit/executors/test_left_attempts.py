@@ -43,6 +43,7 @@ def place(number: int) -> tuple[UUID, int, date]:
 
 def hold_some(one: HeldAttempts) -> None:
     one.add([workload(1), workload(2), workload(3, callback={})])
+    one.began([str(UUID(int=number)) for number in (1, 2, 3)])
     one.over([str(UUID(int=1)), str(UUID(int=9))])
     one.runs_below(4712)
     one.add([workload(4)])
@@ -52,7 +53,7 @@ def test_the_next_worker_of_the_same_database_finds_what_was_held_once(tmp_path:
     killed(tmp_path, hold_some)
     assert left(tmp_path, "postgresql://somebody:secret@db.example/other") == []
     assert left(tmp_path, "postgresql://another:word@db.example/treadle") == [
-        Left(frozenset({4711, 4712}), (place(2), place(4)))
+        Left(frozenset({4711, 4712}), (place(2), place(4)), frozenset({UUID(int=2)}))
     ]
     assert left(tmp_path) == []
 
@@ -80,13 +81,14 @@ def test_a_long_life_leaves_a_short_journal_of_all_that_is_held(
 
     def work(one: HeldAttempts) -> None:
         one.add([workload(1)])
+        one.began([str(UUID(int=1))])
         for number in range(2, 100):
             one.add([workload(number)])
             one.over([str(UUID(int=number))])
         assert (one.folder / "attempts").stat().st_size < 700
 
     killed(tmp_path, work)
-    assert [one.attempts for one in left(tmp_path)] == [(place(1),)]
+    assert [(one.attempts, one.began) for one in left(tmp_path)] == [((place(1),), frozenset({UUID(int=1)}))]
 
 
 @pytest.mark.parametrize("spoilt", ["namespace", "attempts", "hosts"])
