@@ -16,7 +16,7 @@ from tests.support.installed import Installed
 
 Opened = Callable[..., Page]
 
-_ROUNDS: Final = 4
+_ROUNDS: Final = 3
 
 # React keeps what a page was before until it draws the next one of its kind, and the engine at times one more.
 _MOST_OF_ONE_PAGE: Final = 2
