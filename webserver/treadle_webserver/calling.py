@@ -99,7 +99,7 @@ class _Parameters:
     def __init__(self, of: Dependant) -> None:
         self._inner = [(one.name, one.call, _Parameters(one)) for one in of.dependencies if one.call is not None]
         self._path = of.path_params
-        self._query = _Model(of.query_params[0]) if _Model.is_all_of(of.query_params) else None
+        self._query = AddressModel(of.query_params[0]) if AddressModel.is_all_of(of.query_params) else None
         self._queries = [] if self._query else of.query_params
         self._headers = of.header_params
         self._cookies = of.cookie_params
@@ -134,7 +134,7 @@ class _Parameters:
         return values
 
 
-class _Model:
+class AddressModel:
     """A model of all parameters of the address. FastAPI asks the address for each of thirty that it may have."""
 
     def __init__(self, field: ModelField) -> None:

@@ -21,13 +21,13 @@ from tests.support.web import Client
 from typing_extensions import TypedDict
 
 from treadle_webserver import routing
-from treadle_webserver.calling import NotInOrderError, _Model
+from treadle_webserver.calling import AddressModel, NotInOrderError
 from treadle_webserver.routes import ROUTERS
 from treadle_webserver.threads import Threads
 
 ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, routing.Route)]
-FIELDS = [field for route in ROUTES for field in route.dependant.query_params if _Model.is_all_of([field])]
-NAMES = sorted({name for field in FIELDS for name in _Model(field).known})
+FIELDS = [field for route in ROUTES for field in route.dependant.query_params if AddressModel.is_all_of([field])]
+NAMES = sorted({name for field in FIELDS for name in AddressModel(field).known})
 TEXTS = ("", "1", "-1", "true", "2026-03-31", "2026-03-31T00:00:00Z", "success", "queued", "any", "x", "-dag_id", "50")
 
 
@@ -45,11 +45,11 @@ def test_nearly_every_route_that_waits_for_nothing_goes_the_short_way() -> None:
     st.sampled_from(("", "limit=5", "limit=5&limit=7", "order_by=a&order_by=b", "nonsense=1", "nonsense=1&nonsense=2")),
 )
 def test_an_address_is_read_as_fastapi_reads_it(field: ModelField, pairs: list[tuple[str, str]], more: str) -> None:
-    known = _Model(field).known
+    known = AddressModel(field).known
     address = QueryParams("&".join(filter(None, [urlencode([one for one in pairs if one[0] in known]), more])))
     values, faults = request_params_to_args([field], address)
     try:
-        found = _Model(field).read(address)
+        found = AddressModel(field).read(address)
     except NotInOrderError:
         assert faults
     else:
