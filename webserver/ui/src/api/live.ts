@@ -95,7 +95,11 @@ export function followLive(queries: QueryClient): () => void {
     const channel = new BroadcastChannel("treadle-live");
     const refresh = refresher(queries);
     const hear = (message: Message) => {
-        if (message === LOST || message === FOUND) return hearOfConnection(message);
+        if (message === LOST || message === FOUND) {
+            hearOfConnection(message);
+            if (message === FOUND) void askAgain(queries);
+            return;
+        }
         refresh(message === RESYNC ? [[]] : staleAfter(message));
         if (message !== RESYNC) for (const listener of runsListeners) listener(message.runs);
     };
@@ -115,6 +119,11 @@ export function followLive(queries: QueryClient): () => void {
         stopping.abort();
         channel.close();
     };
+}
+
+/** Ask anew for all that is looked at and could not be read: what is wrong with one part of a page is so with others. */
+export function askAgain(queries: QueryClient): Promise<void> {
+    return queries.refetchQueries({ type: "active", predicate: (query) => query.state.status === "error" });
 }
 
 /**

@@ -6,6 +6,8 @@ import { queries } from "./queries";
 
 export type Me = Got<"/ui/me">;
 
+const AGAIN_MILLISECONDS = 5000;
+
 let csrfToken: string | undefined;
 
 /** Sends the proof that a write comes from these pages; the server wants it beside the cookie (case F7). */
@@ -19,7 +21,13 @@ api.use(proof);
 
 /** Return the account that is logged in, or null. Every page waits for it, so rights are known before buttons show. */
 export function useSession() {
-    return useQuery({ queryKey: keys.me, queryFn: currentAccount, retry: false });
+    return useQuery({
+        queryKey: keys.me,
+        queryFn: currentAccount,
+        retry: false,
+        // Without a session no stream tells that the server is there again.
+        refetchInterval: ({ state }) => (state.status === "error" ? AGAIN_MILLISECONDS : false),
+    });
 }
 
 // The server saw no session's cookie when it gave the page: nobody is asked for, who would only be refused.

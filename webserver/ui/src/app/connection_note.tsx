@@ -9,7 +9,7 @@ export function ConnectionNote() {
         <div role="status">
             {!isWell && (
                 <p className={styles.lost}>
-                    No connection to the server. What is shown may be old; it is asked again by itself.
+                    <strong>No connection to the server.</strong> What is shown may be old; it is asked again by itself.
                 </p>
             )}
         </div>

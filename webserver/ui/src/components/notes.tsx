@@ -1,12 +1,16 @@
 import type { ReactNode } from "react";
 import { useEffect, useState } from "react";
+import { titleOf } from "./failures";
 import styles from "./notes.module.css";
 
-/** What went wrong, in the server's sentence, and a way to try again where there is one. */
+/** What went wrong: of which kind, in the server's sentence, and a way to try again where there is one. */
 export function ErrorNote({ error, children }: { error: Error; children?: ReactNode }) {
     return (
         <div className={styles.error} role="alert">
-            <p>{error.message}</p>
+            <div>
+                <h2>{titleOf(error)}</h2>
+                <p>{error.message}</p>
+            </div>
             {children}
         </div>
     );

@@ -1,4 +1,5 @@
 import { ApiError } from "../api/client";
+import { askAgain } from "../api/live";
 import { queries } from "../api/queries";
 import { Button } from "./button";
 import { ErrorNote } from "./notes";
@@ -7,11 +8,8 @@ import { ErrorNote } from "./notes";
 export function QueryError({ error }: { error: Error }) {
     const isRefusal = error instanceof ApiError && error.status < 500;
     return (
-        <ErrorNote error={error}>{!isRefusal && <Button onClick={() => void askAgain()}>Try again</Button>}</ErrorNote>
+        <ErrorNote error={error}>
+            {!isRefusal && <Button onClick={() => void askAgain(queries)}>Try again</Button>}
+        </ErrorNote>
     );
-}
-
-/** Ask anew for all that could not be read: what is wrong with one part of a page is so with the others. */
-function askAgain(): Promise<void> {
-    return queries.refetchQueries({ predicate: (query) => query.state.status === "error" });
 }

@@ -5,6 +5,7 @@ import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
 import { Button } from "../../components/button";
 import { Moment, Took } from "../../components/clock";
+import { hasFailed } from "../../components/failures";
 import { runPath } from "../../components/links";
 import { ErrorNote } from "../../components/notes";
 import { State } from "../../components/state";
@@ -44,7 +45,7 @@ export const runQuery = (dagId: string, runId: string) =>
 function Run({ dagId, runId }: { dagId: string; runId: string }) {
     const run = useQuery(runQuery(dagId, runId));
     const path = runPath(dagId, runId);
-    if (run.isError) return <ErrorNote error={run.error} />;
+    if (hasFailed(run)) return <ErrorNote error={run.error} />;
     return (
         <>
             <Link to={path} className={styles.id} title={runId}>

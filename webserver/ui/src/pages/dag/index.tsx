@@ -4,6 +4,7 @@ import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
 import { queries } from "../../api/queries";
 import { DagZoneProvider } from "../../components/clock";
+import { hasFailed } from "../../components/failures";
 import { ErrorNote, Skeleton } from "../../components/notes";
 import styles from "./dag.module.css";
 import { DagHead } from "./dag_head";
@@ -23,7 +24,7 @@ export { shouldRevalidate } from "./early";
 export function Component() {
     const { dagId = "" } = useParams();
     const dag = useQuery(headOf(dagId));
-    if (dag.isError) {
+    if (hasFailed(dag)) {
         return (
             <ErrorNote error={dag.error}>
                 <Link to="/dags">Go to the DAGs</Link>

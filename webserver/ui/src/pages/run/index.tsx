@@ -1,4 +1,5 @@
 import { Link, Outlet, useParams } from "react-router";
+import { hasFailed } from "../../components/failures";
 import { dagPath, runPath } from "../../components/links";
 import { ErrorNote, Skeleton } from "../../components/notes";
 import { Tabs } from "../../components/tabs";
@@ -11,7 +12,7 @@ import { useRunQuery } from "./shape";
 export function Component() {
     const { dagId = "", runId = "" } = useParams();
     const run = useRunQuery(dagId, runId);
-    if (run.isError) {
+    if (hasFailed(run)) {
         return (
             <ErrorNote error={run.error}>
                 <Link to={dagPath(dagId)}>Go to the DAG</Link>

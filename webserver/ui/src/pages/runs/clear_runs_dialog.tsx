@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
+import { hasFailed } from "../../components/failures";
 import { Check } from "../../components/field";
 import { ErrorNote, Skeleton } from "../../components/notes";
 import { BulkDialog } from "../../forms/bulk/bulk_dialog";
@@ -55,7 +56,7 @@ export function ClearRunsDialog({ runs, onClose }: { runs: readonly RunRow[]; on
                 checked={wish.run_on_latest_version}
                 onChange={(event) => setWish({ ...wish, run_on_latest_version: event.target.checked })}
             />
-            {preview.isError && <ErrorNote error={preview.error} />}
+            {hasFailed(preview) && <ErrorNote error={preview.error} />}
             {preview.isPending && <Skeleton height="2rem" />}
         </BulkDialog>
     );

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { answered, api, type Got } from "../../api/client";
 import { Moment } from "../../components/clock";
+import { hasFailed } from "../../components/failures";
 import { JsonView } from "../../components/json_view";
 import { runPath } from "../../components/links";
 import { EmptyNote, ErrorNote, Skeleton } from "../../components/notes";
@@ -44,7 +45,7 @@ export function AssetEvents({ name }: { name: InstanceName }) {
                 }),
             ),
     });
-    if (events.isError) return <ErrorNote error={events.error} />;
+    if (hasFailed(events)) return <ErrorNote error={events.error} />;
     if (events.data === undefined) return <Skeleton height="8rem" />;
     if (events.data.asset_events.length === 0) {
         return (

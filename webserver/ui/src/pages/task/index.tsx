@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import { Link, useParams } from "react-router";
+import { hasFailed } from "../../components/failures";
 import { runPath } from "../../components/links";
 import { ErrorNote, Skeleton } from "../../components/notes";
 import { RunZone } from "../run/run_zone";
@@ -25,7 +26,7 @@ function One({ name }: { name: InstanceName }) {
     const isMapped = useIsMapped(name);
     const instance = useInstance(name, isMapped === false);
     if (isMapped === true) return <MappedPage name={name} />;
-    if (instance.isError) {
+    if (hasFailed(instance)) {
         return (
             <ErrorNote error={instance.error}>
                 <Link to={runPath(name.dagId, name.runId)}>Go to the run</Link>

@@ -5,6 +5,7 @@ import { answered, api, type Got } from "../../api/client";
 import { Button } from "../../components/button";
 import { Moment, Took } from "../../components/clock";
 import { Crumbs } from "../../components/crumbs";
+import { hasFailed } from "../../components/failures";
 import { dagPath, runPath, taskPath } from "../../components/links";
 import { EmptyNote, ErrorNote, Skeleton } from "../../components/notes";
 import { PageHead } from "../../components/page";
@@ -27,7 +28,7 @@ export function MappedPage({ name }: { name: InstanceName }) {
         getNextPageParam: (page) => page.next_cursor,
         placeholderData: keepPreviousData,
     });
-    if (rows.isError) return <ErrorNote error={rows.error} />;
+    if (hasFailed(rows)) return <ErrorNote error={rows.error} />;
     if (rows.data === undefined) return <Skeleton height="36rem" />;
     const instances = rows.data.pages.flatMap((page) => page.instances);
     return (

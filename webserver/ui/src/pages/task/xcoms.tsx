@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
 import { Moment } from "../../components/clock";
+import { hasFailed } from "../../components/failures";
 import { JsonView } from "../../components/json_view";
 import { EmptyNote, ErrorNote, Skeleton } from "../../components/notes";
 import { Panel } from "../../components/page";
@@ -19,7 +20,7 @@ export function XComs({ name }: { name: InstanceName }) {
                 }),
             ),
     });
-    if (list.isError) return <ErrorNote error={list.error} />;
+    if (hasFailed(list)) return <ErrorNote error={list.error} />;
     if (list.data === undefined) return <Skeleton height="8rem" />;
     if (list.data.xcom_entries.length === 0) {
         return (
@@ -49,7 +50,7 @@ function XComValue({ name, xcomKey }: { name: InstanceName; xcomKey: string }) {
                 }),
             ),
     });
-    if (entry.isError) return <ErrorNote error={entry.error} />;
+    if (hasFailed(entry)) return <ErrorNote error={entry.error} />;
     if (entry.data === undefined) return <Skeleton height="3rem" />;
     return <JsonView value={entry.data.value} />;
 }

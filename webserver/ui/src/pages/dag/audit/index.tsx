@@ -4,6 +4,7 @@ import { answered, api, type Got } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { Button } from "../../../components/button";
 import { Moment } from "../../../components/clock";
+import { hasFailed } from "../../../components/failures";
 import { runPath, taskPath } from "../../../components/links";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import { SearchField } from "../../../components/search_field";
@@ -55,7 +56,7 @@ function Rows({ dagId, actor, event }: { dagId: string; actor: string | null; ev
         getNextPageParam: (page) => page.next_cursor,
         placeholderData: (before) => before,
     });
-    if (audit.isError) return <ErrorNote error={audit.error} />;
+    if (hasFailed(audit)) return <ErrorNote error={audit.error} />;
     if (audit.data === undefined) return <Skeleton height="24rem" />;
     const rows = audit.data.pages.flatMap((page) => page.events);
     if (rows.length === 0) {

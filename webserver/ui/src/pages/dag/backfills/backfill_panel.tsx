@@ -4,6 +4,7 @@ import { answered, api, type Got } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { Button } from "../../../components/button";
 import { Moment } from "../../../components/clock";
+import { hasFailed } from "../../../components/failures";
 import { ErrorNote } from "../../../components/notes";
 import { colourOf, StateCounts, wordsOf } from "../../../components/state";
 import { lengthOf } from "../../../components/times";
@@ -39,7 +40,7 @@ export function BackfillPanel({ dagId, backfill }: { dagId: string; backfill: Ba
                     left={known === undefined ? null : known.total - known.done}
                 />
             </div>
-            {progress.isError && <ErrorNote error={progress.error} />}
+            {hasFailed(progress) && <ErrorNote error={progress.error} />}
             <Bar runs={known?.runs ?? {}} total={known?.total ?? 1} />
             <div className={styles.facts}>
                 <span>

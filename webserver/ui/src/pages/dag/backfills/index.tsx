@@ -2,6 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { answered, api } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { Button } from "../../../components/button";
+import { hasFailed } from "../../../components/failures";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import { BackfillButton } from "../../../forms/backfill/backfill_button";
 import { useDag } from "../shape";
@@ -24,7 +25,7 @@ export function Component() {
         initialPageParam: 0,
         getNextPageParam: (page, pages) => (pages.length * PAGE < page.total_entries ? pages.length * PAGE : undefined),
     });
-    if (backfills.isError) return <ErrorNote error={backfills.error} />;
+    if (hasFailed(backfills)) return <ErrorNote error={backfills.error} />;
     if (backfills.data === undefined) return <Skeleton height="20rem" />;
     const rows = backfills.data.pages.flatMap((page) => page.backfills);
     if (rows.length === 0) {

@@ -3,6 +3,7 @@ import { answered, api } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { Button } from "../../../components/button";
 import { useZone } from "../../../components/clock";
+import { hasFailed } from "../../../components/failures";
 import { ErrorNote, Skeleton } from "../../../components/notes";
 import { StateCounts } from "../../../components/state";
 import { dateIn } from "../../../components/times";
@@ -35,7 +36,7 @@ export function Component() {
             ),
         placeholderData: (before) => before,
     });
-    if (calendar.isError) return <ErrorNote error={calendar.error} />;
+    if (hasFailed(calendar)) return <ErrorNote error={calendar.error} />;
     const sums = calendar.data === undefined ? undefined : sumsOf(calendar.data.days);
     const go = (to: number) => change({ year: to === thisYear ? null : String(to) }, { keep: true });
     return (

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { answered, api } from "../../../api/client";
+import { hasFailed } from "../../../components/failures";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import styles from "./code.module.css";
 import { type DiffLine, diffLines } from "./diff";
@@ -19,7 +20,7 @@ export function Diff({ dagId, from, to }: { dagId: string; from: number; to: num
                 }),
             ),
     });
-    if (diff.isError) return <ErrorNote error={diff.error} />;
+    if (hasFailed(diff)) return <ErrorNote error={diff.error} />;
     if (diff.data === undefined) return <Skeleton height="30rem" />;
     const lines = diffLines(diff.data.lines);
     if (lines.length === 0) {

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { answered, api } from "../../../api/client";
 import { keys } from "../../../api/keys";
+import { hasFailed } from "../../../components/failures";
 import { ErrorNote, Skeleton } from "../../../components/notes";
 import { useDag } from "../shape";
 import toolbar from "../toolbar.module.css";
@@ -61,7 +62,7 @@ function Source({ dagId, version }: { dagId: string; version: number | null }) {
     useEffect(() => {
         if (isShown) start.current?.scrollIntoView({ block: "nearest" });
     }, [isShown]);
-    if (code.isError) return <ErrorNote error={code.error} />;
+    if (hasFailed(code)) return <ErrorNote error={code.error} />;
     if (code.data === undefined) return <Skeleton height="30rem" />;
     const { file, source, line } = code.data;
     return (

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { answered, api, type Got } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { Moment } from "../../../components/clock";
+import { hasFailed } from "../../../components/failures";
 import { JsonView } from "../../../components/json_view";
 import { Markdown } from "../../../components/markdown";
 import { ErrorNote, Skeleton } from "../../../components/notes";
@@ -20,7 +21,7 @@ export function Component() {
         queryKey: [...keys.dag(dagId), "details"],
         queryFn: () => answered(api.GET("/api/v2/dags/{dag_id}/details", { params: { path: { dag_id: dagId } } })),
     });
-    if (details.isError) return <ErrorNote error={details.error} />;
+    if (hasFailed(details)) return <ErrorNote error={details.error} />;
     if (details.data === undefined) return <Skeleton height="30rem" />;
     return <Shown dag={details.data} />;
 }

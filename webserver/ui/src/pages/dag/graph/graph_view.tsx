@@ -2,6 +2,7 @@ import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { answered, api } from "../../../api/client";
 import { keys } from "../../../api/keys";
+import { hasFailed } from "../../../components/failures";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import { foldedOf } from "../folding";
 import { Legend } from "../legend";
@@ -34,8 +35,8 @@ export function GraphView({ dagId, runId }: { dagId: string; runId: string | nul
     const run = useRunStates(dagId, runId);
     const version = versionOf(address) ?? run.data?.version_number ?? null;
     const graph = useQuery({ ...graphOf(dagId, version), enabled: runId === null || !run.isPending });
-    if (run.isError) return <ErrorNote error={run.error} />;
-    if (graph.isError) return <ErrorNote error={graph.error} />;
+    if (hasFailed(run)) return <ErrorNote error={run.error} />;
+    if (hasFailed(graph)) return <ErrorNote error={graph.error} />;
     if (graph.data === undefined) return <Skeleton height="30rem" />;
     return <Shown graph={graph.data} runId={runId} version={version} states={run.data?.tasks} />;
 }

@@ -1,5 +1,6 @@
 import { useCallback, useMemo } from "react";
 import { queries } from "../../../api/queries";
+import { hasFailed } from "../../../components/failures";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import { SearchField } from "../../../components/search_field";
 import { ChosenRun } from "../chosen_run";
@@ -49,7 +50,7 @@ export function Component() {
     const isPast = filter.until !== undefined;
     const hasMore = hasNextPage && !isPast;
     const found = useOlder({ columns, chosen: isNarrowed ? null : chosen, hasMore, onMore: more });
-    if (grid.isError) return <ErrorNote error={grid.error} />;
+    if (hasFailed(grid)) return <ErrorNote error={grid.error} />;
     return (
         <div className={toolbar.part}>
             <div className={toolbar.bar}>

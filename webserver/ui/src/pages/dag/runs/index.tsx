@@ -4,6 +4,7 @@ import { answered, api, type Got } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { Button } from "../../../components/button";
 import { Moment, Took, useZone } from "../../../components/clock";
+import { hasFailed } from "../../../components/failures";
 import { Field } from "../../../components/field";
 import { gridPath, runPath } from "../../../components/links";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
@@ -83,7 +84,7 @@ function useRuns(dagId: string) {
 function Rows({ dagId }: { dagId: string }) {
     const runs = useRuns(dagId);
     const [address] = useAddress();
-    if (runs.isError) return <ErrorNote error={runs.error} />;
+    if (hasFailed(runs)) return <ErrorNote error={runs.error} />;
     if (runs.data === undefined) return <Skeleton height="24rem" />;
     const rows = runs.data.pages.flatMap((page) => page.runs);
     if (rows.length === 0) {

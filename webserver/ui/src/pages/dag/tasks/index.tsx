@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import { answered, api } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { useZone } from "../../../components/clock";
+import { hasFailed } from "../../../components/failures";
 import { Select } from "../../../components/field";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import { Panel } from "../../../components/page";
@@ -29,7 +30,7 @@ export function Component() {
         placeholderData: (before) => before,
     });
     const series = useMemo(() => (durations.data === undefined ? [] : runSeries(durations.data)), [durations.data]);
-    if (durations.isError) return <ErrorNote error={durations.error} />;
+    if (hasFailed(durations)) return <ErrorNote error={durations.error} />;
     if (durations.data === undefined) return <Skeleton height="40rem" />;
     if (durations.data.tasks.length === 0) {
         return (

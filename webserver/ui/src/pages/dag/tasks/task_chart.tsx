@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { answered, api } from "../../../api/client";
 import { keys } from "../../../api/keys";
+import { hasFailed } from "../../../components/failures";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import { Panel } from "../../../components/page";
 import { Chart } from "./chart";
@@ -31,7 +32,7 @@ export function TaskChart({ dagId, task, runs, zone }: TaskChartProps) {
     );
     return (
         <Panel title={task.task_id}>
-            {points.isError && <ErrorNote error={points.error} />}
+            {hasFailed(points) && <ErrorNote error={points.error} />}
             {points.isPending && <Skeleton height="275px" />}
             {points.data?.points.length === 0 && <EmptyNote title="None of these runs has run this task" />}
             {points.data !== undefined && points.data.points.length > 0 && (

@@ -4,6 +4,7 @@ import { keys } from "../../../api/keys";
 import { may, useMe } from "../../../api/rights";
 import { Button } from "../../../components/button";
 import { Moment } from "../../../components/clock";
+import { hasFailed } from "../../../components/failures";
 import { JsonView } from "../../../components/json_view";
 import { ErrorNote, Skeleton } from "../../../components/notes";
 import { Panel } from "../../../components/page";
@@ -42,7 +43,7 @@ function Upstream({ run }: { run: Run }) {
                 }),
             ),
     });
-    if (events.isError) return <ErrorNote error={events.error} />;
+    if (hasFailed(events)) return <ErrorNote error={events.error} />;
     if (events.data === undefined) return <Skeleton height="4rem" />;
     if (events.data.asset_events.length === 0) return <p className={styles.soft}>No asset event started this run.</p>;
     return <EventTable events={events.data.asset_events} />;
@@ -71,7 +72,7 @@ function Audit({ run }: { run: Run }) {
         initialPageParam: "",
         getNextPageParam: (page) => page.next_cursor,
     });
-    if (changes.isError) return <ErrorNote error={changes.error} />;
+    if (hasFailed(changes)) return <ErrorNote error={changes.error} />;
     if (changes.data === undefined) return <Skeleton height="8rem" />;
     const rows = changes.data.pages.flatMap((page) => page.events);
     if (rows.length === 0) return <p className={styles.soft}>Nobody has changed this run.</p>;

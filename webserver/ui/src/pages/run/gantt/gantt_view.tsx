@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 import { Button } from "../../../components/button";
 import { FromNow, useNow } from "../../../components/clock";
+import { hasFailed } from "../../../components/failures";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import { Legend } from "../../dag/legend";
 import toolbar from "../../dag/toolbar.module.css";
@@ -14,7 +15,7 @@ import { useZoom } from "./use_zoom";
 /** The Gantt chart of a run: every try with its time in the queue, and what the run's end had to wait for. */
 export function GanttView({ dagId, runId }: { dagId: string; runId: string }) {
     const gantt = useGantt(dagId, runId);
-    if (gantt.isError) return <ErrorNote error={gantt.error} />;
+    if (hasFailed(gantt)) return <ErrorNote error={gantt.error} />;
     if (gantt.data === undefined) return <Skeleton height="28rem" />;
     if (gantt.data.bars.length === 0) {
         return (

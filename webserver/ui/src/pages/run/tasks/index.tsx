@@ -2,6 +2,7 @@ import { useMemo, useState } from "react";
 import { Link } from "react-router";
 import { ClearDialog } from "../../../actions/clear_dialog";
 import { may, useMe } from "../../../api/rights";
+import { hasFailed } from "../../../components/failures";
 import { EmptyNote, ErrorNote, Skeleton } from "../../../components/notes";
 import { StateSign, wordsOf } from "../../../components/state";
 import { foldedOf } from "../../dag/folding";
@@ -28,8 +29,8 @@ export function Component() {
         () => seenRows(rowsInState(all ?? [], cells ?? {}, state), folded),
         [all, cells, state, folded],
     );
-    const error = rows.error ?? states.error;
-    if (error !== null) return <ErrorNote error={error} />;
+    if (hasFailed(rows)) return <ErrorNote error={rows.error} />;
+    if (hasFailed(states)) return <ErrorNote error={states.error} />;
     if (cells === undefined || all === undefined) return <Skeleton height="24rem" />;
     return (
         <>
