@@ -27,6 +27,11 @@ export function colourOf(state: string): string {
     return state in SIGNS ? `var(--state-${state})` : "var(--state-none)";
 }
 
+/** Whether nothing happened in a state, so that it is drawn as an outline and what did happen stands out. */
+export function isQuiet(state: string): boolean {
+    return state === "none" || state === "removed" || !(state in SIGNS);
+}
+
 export function signOf(state: string): string {
     return SIGNS[state] ?? "?";
 }
@@ -56,7 +61,8 @@ export function StateSign({ state, label = wordsOf(state) }: StateSignProps) {
             role="img"
             aria-label={label}
             title={label}
-            style={{ background: colourOf(state) }}
+            data-quiet={isQuiet(state) || undefined}
+            style={isQuiet(state) ? undefined : { background: colourOf(state) }}
         >
             {signOf(state)}
         </span>

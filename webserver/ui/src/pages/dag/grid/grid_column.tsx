@@ -1,7 +1,7 @@
 import { memo } from "react";
 import { BASE } from "../../../api/base";
 import { taskPath } from "../../../components/links";
-import { colourOf, signOf, wordsOf } from "../../../components/state";
+import { colourOf, isQuiet, signOf, wordsOf } from "../../../components/state";
 import styles from "./grid.module.css";
 import { BLOCK, CELL } from "./measures";
 import type { GridColumn, GridRow } from "./rows";
@@ -78,7 +78,8 @@ function Cell({ dagId, column: { run, states }, row, isCursor }: CellProps) {
     if (state === undefined) return <div className={styles.noCell} data-task={row.id} tabIndex={tabIndex} />;
     const tries = run.tries[row.id] ?? 1;
     const label = `${row.id}: ${wordsOf(state)}${tries > 1 ? `, ${tries} tries` : ""}`;
-    const backgroundColor = colourOf(state);
+    const quiet = isQuiet(state);
+    const look = { "data-quiet": quiet || undefined, style: quiet ? undefined : { backgroundColor: colourOf(state) } };
     if (row.kind === "group") {
         return (
             <button
@@ -88,7 +89,7 @@ function Cell({ dagId, column: { run, states }, row, isCursor }: CellProps) {
                 data-fold={row.id}
                 aria-label={`Group ${label}`}
                 tabIndex={tabIndex}
-                style={{ backgroundColor }}
+                {...look}
             />
         );
     }
@@ -99,7 +100,7 @@ function Cell({ dagId, column: { run, states }, row, isCursor }: CellProps) {
             data-task={row.id}
             aria-label={label}
             tabIndex={tabIndex}
-            style={{ backgroundColor }}
+            {...look}
         >
             {textOf(state, tries)}
         </a>
