@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { answered, api, type Got } from "../../api/client";
 import { Moment, Took } from "../../components/clock";
+import { hasFailed } from "../../components/failures";
 import { JsonView } from "../../components/json_view";
 import { EmptyNote, ErrorNote, Skeleton } from "../../components/notes";
 import { type Column, Table } from "../../components/table";
@@ -8,16 +9,32 @@ import { type InstanceName, instanceKey } from "./shape";
 
 type Step = Got<"/api/v2/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}/steps">["steps"][number];
 
-const COLUMNS: Column<Step>[] = [
-    { head: "Step", cell: (step) => step.number, isNumber: true },
+/** A step with its place among those of the task; its number counts through the steps of all tasks. */
+type Placed = Step & { place: number };
+
+const COLUMNS: Column<Placed>[] = [
+    { head: "Step", cell: (step) => step.place, isNumber: true },
     { head: "Name", cell: (step) => step.name },
     { head: "Kind", cell: (step) => step.kind },
-    { head: "State", cell: (step) => step.state },
+    { head: "State", cell: (step) => <StateOfStep step={step} /> },
     { head: "Begun", cell: (step) => <Moment at={step.begun_at} /> },
     { head: "Took", cell: (step) => <Took from={step.begun_at} to={step.done_at} />, isNumber: true },
-    { head: "Due", cell: (step) => <Moment at={step.due_at} /> },
-    { head: "Value", cell: (step) => (step.done_at === null ? "–" : <JsonView value={step.value} />) },
+    { head: "Value", cell: (step) => <ValueOfStep step={step} /> },
 ];
+
+function StateOfStep({ step }: { step: Step }) {
+    if (step.done_at !== null || step.due_at === null) return step.state;
+    return (
+        <>
+            {step.state} until <Moment at={step.due_at} />
+        </>
+    );
+}
+
+function ValueOfStep({ step }: { step: Step }) {
+    if (step.done_at === null) return "–";
+    return step.value === null ? "nothing" : <JsonView value={step.value} />;
+}
 
 /** The journal of durable steps: what is done and will not be done again, and what is waited for. */
 export function Steps({ name }: { name: InstanceName }) {
@@ -33,7 +50,7 @@ export function Steps({ name }: { name: InstanceName }) {
                 }),
             ),
     });
-    if (steps.isError) return <ErrorNote error={steps.error} />;
+    if (hasFailed(steps)) return <ErrorNote error={steps.error} />;
     if (steps.data === undefined) return <Skeleton height="8rem" />;
     if (steps.data.steps.length === 0) {
         return (
@@ -42,7 +59,6 @@ export function Steps({ name }: { name: InstanceName }) {
             </EmptyNote>
         );
     }
-    return (
-        <Table label="Durable steps" columns={COLUMNS} rows={steps.data.steps} keyOf={(step) => String(step.number)} />
-    );
+    const rows = steps.data.steps.map((step, at) => ({ ...step, place: at + 1 }));
+    return <Table label="Durable steps" columns={COLUMNS} rows={rows} keyOf={(step) => String(step.number)} />;
 }
