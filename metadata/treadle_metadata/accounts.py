@@ -82,7 +82,7 @@ def create_account(
         NotFoundError: there is no such role.
         InvalidRequestError: the name or the password cannot be used.
     """
-    checked_name("username", username)
+    checked_name("username", username, field="username")
     made = execute(
         connection,
         """
@@ -99,7 +99,7 @@ def create_account(
         },
     )
     if made == 0:
-        raise ConflictError(f"account {shown(username)} exists already")
+        raise ConflictError(f"account {shown(username)} exists already", field="username")
 
 
 def create_first(connection: Connection, *, now: datetime) -> str | None:
@@ -169,14 +169,14 @@ def logged_in(connection: Connection, username: str, *, now: datetime) -> None:
     execute(connection, sql, {"username": username, "now": now})
 
 
-def change_password(connection: Connection, username: str, password: str) -> None:
-    """Give an account another password and end its sessions.
+def change_password(connection: Connection, username: str, password: str, *, field: str = "password") -> None:
+    """Give an account another password and end its sessions; ``field`` is the request's name for the password.
 
     Raises:
         NotFoundError: there is no such account.
         InvalidRequestError: the password is too short or too long.
     """
-    _change(connection, username, {"password_hash": _hash(password)})
+    _change(connection, username, {"password_hash": _hash(password, field)})
 
 
 def change_role(connection: Connection, username: str, role: str) -> None:
@@ -260,10 +260,11 @@ def _change(connection: Connection, username: str, values: dict[str, Any]) -> No
     end_sessions(connection, username)
 
 
-def _hash(password: str) -> str:
+def _hash(password: str, field: str = "password") -> str:
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         raise InvalidRequestError(
-            f"the password has {len(password)} characters; expected {SHORTEST_PASSWORD} to {LONGEST_PASSWORD}"
+            f"the password has {len(password)} characters; expected {SHORTEST_PASSWORD} to {LONGEST_PASSWORD}",
+            field=field,
         )
     with _AT_ONCE:
         return _HASHER.hash(password)

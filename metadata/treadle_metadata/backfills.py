@@ -108,11 +108,13 @@ def create(
 
 def _check(document: DagDocument, from_date: datetime, to_date: datetime, reprocess: str, max_active_runs: int) -> None:
     if to_date < from_date:
-        raise InvalidRequestError(f"to_date {to_date.isoformat()} comes before from_date {from_date.isoformat()}")
+        raise InvalidRequestError(
+            f"to_date {to_date.isoformat()} comes before from_date {from_date.isoformat()}", field="to_date"
+        )
     if reprocess not in REPROCESS:
         raise InvalidRequestError(f"reprocess_behavior is {shown(reprocess)}, expected one of {', '.join(REPROCESS)}")
     if max_active_runs < 1:
-        raise InvalidRequestError(f"max_active_runs is {max_active_runs}, expected 1 or more")
+        raise InvalidRequestError(f"max_active_runs is {max_active_runs}, expected 1 or more", field="max_active_runs")
     if document.schedule.kind not in ("cron", "delta", "events", "custom") or not document.schedule.periodic:
         raise InvalidRequestError(
             f"DAG {shown(document.dag_id)} has no dates to fill: its schedule is {document.schedule.kind!r}, "
@@ -125,7 +127,8 @@ def _check_order(document: DagDocument, run_backwards: bool) -> None:
     if run_backwards and waiting:
         raise InvalidRequestError(
             f"DAG {shown(document.dag_id)} cannot be filled backwards: "
-            f"its task {shown(waiting[0])} waits for the run before"
+            f"its task {shown(waiting[0])} waits for the run before",
+            field="run_backwards",
         )
 
 

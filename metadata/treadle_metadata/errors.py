@@ -18,7 +18,14 @@ from collections.abc import Iterable
 
 
 class MetadataError(Exception):
-    """Something asked of the metadata database cannot be done; ``str()`` says what, which, and what to do."""
+    """Something asked of the metadata database cannot be done; ``str()`` says what, which, and what to do.
+
+    ``field`` is the name that requests have for what is wrong, where it is one thing.
+    """
+
+    def __init__(self, *words: object, field: str | None = None) -> None:
+        super().__init__(*words)
+        self.field = field
 
 
 class NotFoundError(MetadataError, LookupError):

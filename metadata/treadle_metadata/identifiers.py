@@ -46,12 +46,14 @@ def checked_run_id(run_id: str) -> str:
     if not RUN_ID.fullmatch(run_id) or ".." in run_id or run_id in _SPECIAL:
         raise InvalidRequestError(
             f"run id {shown(run_id)} cannot be used: expected 1 to 250 of the characters A-Z a-z 0-9 _ . ~ : + - "
-            "and no '..', and more than '.' or '~'"
+            "and no '..', and more than '.' or '~'",
+            field="dag_run_id",
         )
     for prefix in RESERVED_PREFIXES:
         if run_id.startswith(prefix):
             raise InvalidRequestError(
-                f"run id {shown(run_id)} begins with {prefix!r}, which the scheduler's own runs use"
+                f"run id {shown(run_id)} begins with {prefix!r}, which the scheduler's own runs use",
+                field="dag_run_id",
             )
     return run_id
 

@@ -184,9 +184,12 @@ def _conflict(connection: Connection, new: Mapping[str, Any]) -> ConflictError:
         return ConflictError(
             f"DAG {shown(new['dag_id'])} has run {shown(there[0]['run_id'])} for the logical date "
             f"{new['logical_date'].isoformat()} already, and it is {there[0]['state']}; "
-            "clear it to let it run again, or leave the logical date out"
+            "clear it to let it run again, or leave the logical date out",
+            field="logical_date",
         )
-    return ConflictError(f"DAG {shown(new['dag_id'])} has a run with id {shown(new['run_id'])} already")
+    return ConflictError(
+        f"DAG {shown(new['dag_id'])} has a run with id {shown(new['run_id'])} already", field="dag_run_id"
+    )
 
 
 def checked_interval(start: datetime | None, end: datetime | None) -> tuple[datetime, datetime] | None:

@@ -47,7 +47,7 @@ def create_xcom(connection: Connection, place: Place, key: str, value: Any, *, m
         InvalidRequestError: the key or the value cannot be stored.
         LimitError: the value is larger than ``most_bytes``.
     """
-    checked_name("XCom key", key)
+    checked_name("XCom key", key, field="key")
     if execute(connection, _CREATE, _row(connection, place, key) | _stored(key, value, most_bytes, now)) == 0:
         raise ConflictError(f"task {shown(place[2])} has an XCom {shown(key)} already; change that one")
 

@@ -24,7 +24,7 @@ from treadle_metadata.errors import (
     NotFoundError,
 )
 from treadle_webserver.faults import faults_of
-from treadle_webserver.problems import problem
+from treadle_webserver.problems import FieldErrorShape, problem
 
 _LOG = logging.getLogger(__name__)
 
@@ -39,6 +39,7 @@ _STATUS: Final[dict[type[MetadataError], int]] = {
     LogStoreError: 503,
 }
 _SHOWN: Final = 200
+_SENTENCE: Final = 1000
 _UNIQUE_VIOLATION: Final = "23505"
 
 
@@ -67,7 +68,13 @@ async def _metadata_error(_: Request, error: Exception) -> JSONResponse:
         return problem(status, str(error), what=error.what, which=str(error.name)[:_SHOWN])
     if isinstance(error, InvalidOrderError):
         return problem(status, str(error), what="order_by", which=error.name[:_SHOWN], expected=error.expected)
-    return problem(status, str(error))
+    return problem(status, str(error), errors=_faults_of(error))
+
+
+def _faults_of(error: Exception) -> list[FieldErrorShape] | None:
+    """Return the one fault of a request that the metadata layer found, where it lies in one field."""
+    field = error.field if isinstance(error, MetadataError) else None
+    return None if field is None else [{"loc": ["body", field], "msg": str(error)[:_SENTENCE], "type": "refused"}]
 
 
 async def _http_error(_: Request, error: Exception) -> JSONResponse:

@@ -67,7 +67,7 @@ def create_connection(
         InvalidRequestError: a field is unknown or has an unusable value.
     """
     if execute(connection, _INSERT, _checked(conn_id, fields, crypto) | {"team": team}) == 0:
-        raise ConflictError(f"connection {shown(conn_id)} exists already")
+        raise ConflictError(f"connection {shown(conn_id)} exists already", field="connection_id")
 
 
 def set_connection(
@@ -169,7 +169,8 @@ def fields_of(conn_id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     if not _CONN_ID.fullmatch(conn_id) or ".." in conn_id:
         raise InvalidRequestError(
             f"connection id {shown(conn_id)} cannot be used: expected 1 to 250 letters, digits or _ # ! ( ) - . : / \\ "
-            "and no '..'"
+            "and no '..'",
+            field="connection_id",
         )
     unknown = sorted(set(fields) - set(FIELDS))
     if unknown:
@@ -193,7 +194,7 @@ def _check_values(conn_id: str, values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         if name == "port":
             if value is not None and (not isinstance(value, int) or not 0 <= value <= 65535):
-                raise InvalidRequestError(f"connection {conn_id!r}: port is no number from 0 to 65535")
+                raise InvalidRequestError(f"connection {conn_id!r}: port is no number from 0 to 65535", field="port")
         elif value is not None:
             if not isinstance(value, str):
                 raise InvalidRequestError(
@@ -201,7 +202,9 @@ def _check_values(conn_id: str, values: Mapping[str, Any]) -> None:
                 )
             checked_text(f"connection {conn_id!r}: {name}", value)
     if values["conn_type"] is None or not _CONN_TYPE.fullmatch(values["conn_type"]):
-        raise InvalidRequestError(f"connection {conn_id!r}: conn_type is missing or no word, expected e.g. 'postgres'")
+        raise InvalidRequestError(
+            f"connection {conn_id!r}: conn_type is missing or no word, expected e.g. 'postgres'", field="conn_type"
+        )
     if values["extra"]:
         _check_extra(conn_id, values["extra"])
 
@@ -213,7 +216,7 @@ def _check_extra(conn_id: str, extra: str) -> None:
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise InvalidRequestError(f"connection {conn_id!r}: extra is no JSON object")
+        raise InvalidRequestError(f"connection {conn_id!r}: extra is no JSON object", field="extra")
 
 
 def _decrypted(row: Mapping[str, Any], crypto: Crypto, *, with_id: bool = True) -> dict[str, Any]:

@@ -12,8 +12,8 @@ OF_TEAM: Final[LiteralString] = "(%(team)s::text IS NULL OR team = %(team)s)"
 """The condition that a row belongs to the team that is asked for, if one is."""
 
 
-def checked_name(what: str, name: str) -> str:
-    """Return ``name`` if it can name a ``what``.
+def checked_name(what: str, name: str, *, field: str = "name") -> str:
+    """Return ``name`` if it can name a ``what``; ``field`` is what requests call it.
 
     Raises:
         InvalidRequestError: it is empty, longer than 250 characters, begins or ends with a space, holds a character
@@ -22,7 +22,8 @@ def checked_name(what: str, name: str) -> str:
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable() or name != name.strip() or name in {".", ".."}:
         raise InvalidRequestError(
             f"{what} {shown(name)} cannot be used: expected 1 to {LONGEST_NAME} printable characters without spaces "
-            "around them"
+            "around them",
+            field=field,
         )
     return name
 

@@ -52,7 +52,7 @@ def create_pool(
         InvalidRequestError: the name or the number of slots cannot be used.
     """
     if execute(connection, _INSERT, _checked(name, slots, description, include_deferred, team)) == 0:
-        raise ConflictError(f"pool {shown(name)} exists already")
+        raise ConflictError(f"pool {shown(name)} exists already", field="name")
     notify(connection, POOLS)
 
 
@@ -136,7 +136,9 @@ def _checked(
     name: str, slots: int, description: str, include_deferred: bool, team: str | None = None
 ) -> dict[str, Any]:
     if not UNLIMITED <= slots <= _MOST_SLOTS:
-        raise InvalidRequestError(f"pool {shown(name)} cannot have {slots} slots: expected -1 (no limit) or 0 and more")
+        raise InvalidRequestError(
+            f"pool {shown(name)} cannot have {slots} slots: expected -1 (no limit) or 0 and more", field="slots"
+        )
     if team and name == DEFAULT_POOL:
         raise ConflictError(f"pool {DEFAULT_POOL!r} is everybody's: it cannot be a team's")
     return {

@@ -62,7 +62,7 @@ def create_variable(
         InvalidRequestError: the key or the value cannot be used.
     """
     if execute(connection, _INSERT, _checked(key, value, description, crypto, team)) == 0:
-        raise ConflictError(f"variable {shown(key)} exists already")
+        raise ConflictError(f"variable {shown(key)} exists already", field="key")
 
 
 def set_variable(
@@ -112,7 +112,7 @@ def import_variables(
 
 
 def _checked(key: str, value: str, description: str | None, crypto: Crypto, team: str) -> dict[str, Any]:
-    checked_name("variable key", key)
+    checked_name("variable key", key, field="key")
     checked_text(f"the value of variable {key!r}", value)
     if description is not None:
         checked_text(f"the description of variable {key!r}", description)

@@ -149,7 +149,9 @@ def create_token(
     """
     checked_name("token name", name)
     if not timedelta(0) < lifetime <= LONGEST_LIFE:
-        raise InvalidRequestError(f"a token lives for {LONGEST_LIFE.days} days at most, and more than none")
+        raise InvalidRequestError(
+            f"a token lives for {LONGEST_LIFE.days} days at most, and more than none", field="days"
+        )
     wanted = None if scopes is None else [one.value for one in checked_permissions(scopes)]
     if wanted == []:
         raise InvalidRequestError("a token without any scope could do nothing: name some, or none at all for all")
@@ -172,7 +174,9 @@ def create_token(
         },
     )
     if made == 0:
-        raise ConflictError(f"account {shown(username)} has a token {shown(name)} already; delete it, or choose a name")
+        raise ConflictError(
+            f"account {shown(username)} has a token {shown(name)} already; delete it, or choose a name", field="name"
+        )
     return token_id, secret
 
 

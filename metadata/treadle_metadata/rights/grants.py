@@ -74,7 +74,7 @@ def set_grant(
         NotFoundError: there is no such account, team or permission.
         InvalidRequestError: the DAG's id or a permission cannot be used.
     """
-    checked_name("DAG id", dag_id)
+    checked_name("DAG id", dag_id, field="dag_id")
     _require_holder(connection, holder)
     wanted = checked_permissions(permissions, OF_DAGS)
     if wanted:

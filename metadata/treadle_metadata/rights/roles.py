@@ -70,7 +70,7 @@ def set_role(
     """
     checked_name("role name", name)
     if name.lower() in {one.lower() for one in ROLES}:
-        raise ConflictError(f"role {shown(name)} is built in: make another one beside it")
+        raise ConflictError(f"role {shown(name)} is built in: make another one beside it", field="name")
     wanted = checked_permissions(permissions)
     if not wanted:
         raise InvalidRequestError(f"role {shown(name)} has no permission; the built-in role Member is for that")

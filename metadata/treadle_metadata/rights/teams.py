@@ -82,7 +82,7 @@ def create_team(
         {"name": name, "description": checked_text("the description of a team", description), "now": now},
     )
     if made == 0:
-        raise ConflictError(f"team {shown(name)} exists already")
+        raise ConflictError(f"team {shown(name)} exists already", field="name")
     set_folders(connection, name, folders, now=now)
 
 
@@ -106,7 +106,9 @@ def set_folders(connection: Connection, name: str, folders: Collection[str], *, 
     wanted = sorted({checked_folder(one) for one in folders})
     taken = "SELECT folder, team FROM team_folder WHERE folder = ANY(%(folders)s) AND team <> %(name)s"
     for folder, owner in tuples(connection, taken, {"folders": wanted, "name": name}):
-        raise ConflictError(f"folder {shown(folder)} belongs to team {shown(owner)}: take it away there first")
+        raise ConflictError(
+            f"folder {shown(folder)} belongs to team {shown(owner)}: take it away there first", field="folders"
+        )
     execute(connection, "DELETE FROM team_folder WHERE team = %(name)s", {"name": name})
     execute(
         connection,
@@ -180,7 +182,9 @@ def checked_folder(folder: str) -> str:
     """
     plain = folder.strip().strip("/")
     if not plain or not plain.isprintable() or any(part in {"", ".", ".."} for part in plain.split("/")):
-        raise InvalidRequestError(f"folder {shown(folder)} cannot be used: expected a path within the dags folder")
+        raise InvalidRequestError(
+            f"folder {shown(folder)} cannot be used: expected a path within the dags folder", field="folders"
+        )
     return plain
 
 

@@ -24,7 +24,10 @@ def test_a_pool_is_made_changed_and_deleted(admin: Client) -> None:
     made = admin.post("/api/v2/pools", json=body)
     assert made.status_code == 201
     assert (made.json()["open_slots"], made.json()["occupied_slots"]) == (4, 0)
-    assert admin.post("/api/v2/pools", json=body).status_code == 409
+    twice = admin.post("/api/v2/pools", json=body)
+    assert twice.status_code == 409
+    # Forms tell it at the field that it is about.
+    assert [(one["loc"], one["msg"]) for one in twice.json()["errors"]] == [(["body", "name"], twice.json()["detail"])]
     changed = admin.patch("/api/v2/pools/gpu", json={"slots": -1}).json()
     assert (changed["slots"], changed["description"], changed["open_slots"]) == (-1, "two cards", None)
     assert admin.delete("/api/v2/pools/gpu").status_code == 204

@@ -128,7 +128,7 @@ def change_own_password(request: Request, body: PasswordBody, actor: ActorOf, se
     _refuse_token(actor, "change the password")
     _verified(request, service, Credentials(username=actor.username, password=body.old_password))
     with service.whole_database.begin() as connection:
-        change_password(connection, actor.username, body.new_password)
+        change_password(connection, actor.username, body.new_password, field="new_password")
         detail = {"revoked": delete_tokens(connection, actor.username)} if body.revoke_tokens else None
         audit.record(connection, actor=actor.username, event="change_own_password", detail=detail, now=service.now())
 
