@@ -23,6 +23,10 @@ Statement = tuple[LiteralString, Mapping[str, Any]]
 """A text and its parameters."""
 
 _PARAMETER: Final = re.compile(r"%(?:(%)|\((\w+)\)s)?")
+_OUTDATED: Final = "RevalidateCachedQuery"
+"""Where PostgreSQL refuses a prepared statement whose columns have changed, by a migration under way, with a code that
+it has for much else."""
+
 _BEGIN: Final[Statement] = ("BEGIN", {})
 
 
@@ -138,6 +142,10 @@ class Lane:
         if isinstance(error, psycopg.errors.InvalidSqlStatementName):
             # Somebody discarded what this session had prepared.
             self._names.clear()
+        if error.diag.source_function == _OUTDATED:
+            self._names.clear()
+            # To be run again, as what was discarded is.
+            raise psycopg.errors.InvalidSqlStatementName(str(error)) from error
         raise error
 
 

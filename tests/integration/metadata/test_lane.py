@@ -12,10 +12,14 @@ from uuid import uuid4
 
 import pytest
 from sqlalchemy.exc import DBAPIError, IntegrityError, ProgrammingError
+from tests.support.scheduling import a_dag, install
 
+from treadle.document import TaskDocument
 from treadle_metadata.connection import Database, is_passing
 from treadle_metadata.lane import Lane
+from treadle_metadata.rights.scoped_views import Scope
 from treadle_metadata.statements import execute, rows, tuples, tuples_of_each
+from treadle_webserver.scoped import ScopedDatabase
 
 
 @pytest.fixture(params=["plan_once", "in_threads"])
@@ -94,6 +98,34 @@ def test_a_session_that_lost_what_it_had_prepared_prepares_it_again(prepared: Da
     with prepared.begin() as connection:
         connection.exec_driver_sql("DEALLOCATE ALL")
     assert prepared.run(ask) == [(1,)]
+
+
+def test_a_table_that_got_another_column_meanwhile_is_read_as_it_is_now(
+    prepared: Database, own_database: Database
+) -> None:
+    def ask(connection: Any) -> list[Any]:
+        return [sorted(row) for row in rows(connection, "SELECT * FROM growing")]
+
+    with own_database.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE growing AS SELECT 1 AS one")
+    assert prepared.run(ask) == [["one"]]
+    with own_database.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE growing ADD two int")
+    assert prepared.run(ask) == [["one", "two"]]
+
+
+def test_what_is_prepared_for_those_who_may_see_everything_shows_others_their_own(prepared: Database) -> None:
+    def names(database: Database) -> list[str]:
+        with database.begin() as connection:
+            return [row["dag_id"] for row in rows(connection, "SELECT dag.* FROM dag ORDER BY dag_id")]
+
+    with prepared.begin() as connection:
+        for dag_id in ("ours", "theirs"):
+            install(connection, a_dag(dag_id, TaskDocument("t")), now=datetime(2026, 1, 2, tzinfo=UTC))
+    scopes = [Scope(frozenset(), frozenset(dags), frozenset()) for dags in (("ours",), ("theirs",), ())]
+    for _ in range(7):  # PostgreSQL plans some for what is asked, and then once for all
+        assert names(prepared) == ["ours", "theirs"]
+        assert [names(ScopedDatabase(prepared, scope)) for scope in scopes] == [["ours"], ["theirs"], []]
 
 
 def test_only_so_many_statements_stay_prepared(own_database: Database) -> None:
