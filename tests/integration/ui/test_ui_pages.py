@@ -95,6 +95,13 @@ def test_the_head_of_a_dag_tells_its_schedule_and_limits(admin: Client, sales: s
     assert (head["running_runs"], head["params"], head["warnings"], head["import_error"]) == (0, {}, [], None)
 
 
+def test_the_runs_of_a_backfill_take_no_place_of_the_dags_own_limit(admin: Client, sales: str) -> None:
+    dates = {"dag_id": "sales", "from_date": "2026-01-05", "to_date": "2026-01-07"}
+    assert admin.post("/api/v2/backfills", json=dates).status_code == 200
+    assert admin.json("/api/v2/dags/sales/dagRuns?state=queued")["total_entries"] == 72
+    assert admin.json(sales)["queued_runs"] == 0
+
+
 def test_the_grid_has_groups_before_what_is_in_them(admin: Client, sales: str) -> None:
     grid = admin.json(f"{sales}/grid")
     assert [(row["id"], row["kind"], row["parent"], row["depth"]) for row in grid["rows"]] == [

@@ -55,9 +55,10 @@ _COUNTS: Final[LiteralString] = """
 
 _OVERVIEW: Final[LiteralString] = f"""
     SELECT {_SELECT}, version.id AS version_id, version.number AS version_number, version.hash, version.file_hash,
-           (SELECT count(*) FROM dag_run AS run WHERE run.dag_id = dag.dag_id AND run.state = 'queued') AS queued_runs,
-           (SELECT count(*) FROM dag_run AS run WHERE run.dag_id = dag.dag_id AND run.state = 'running')
-               AS running_runs,
+           (SELECT count(*) FROM dag_run AS run WHERE run.dag_id = dag.dag_id AND run.state = 'queued'
+               AND run.backfill_id IS NULL) AS queued_runs,
+           (SELECT count(*) FROM dag_run AS run WHERE run.dag_id = dag.dag_id AND run.state = 'running'
+               AND run.backfill_id IS NULL) AS running_runs,
            (SELECT jsonb_agg(jsonb_build_object('kind', kind, 'message', message) ORDER BY kind)
             FROM dag_warning AS warning WHERE warning.dag_id = dag.dag_id) AS warnings,
            (SELECT message FROM import_error AS error WHERE error.file = dag.file) AS import_error
