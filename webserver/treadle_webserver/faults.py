@@ -61,7 +61,8 @@ def _fault(error: Mapping[str, Any], models: Mapping[str, Any]) -> Fault:
 
 
 def _no_json(error: Mapping[str, Any], place: str, path: Sequence[int | str]) -> Fault:
-    why = str((error.get("ctx") or {}).get("error", ""))[:_SHOWN]
+    # "Unterminated string starting at" of the standard library goes on with the place by itself.
+    why = str((error.get("ctx") or {}).get("error", ""))[:_SHOWN].removesuffix(" at")
     at = f" at character {path[0]}" if path and isinstance(path[0], int) else ""
     sentence = f"the {place} is no JSON: {why or 'it cannot be read'}{at}; expected a JSON object"
     entry: FieldErrorShape = {"loc": [place, *path], "msg": f"{why or 'JSON'}{at}", "type": str(error["type"])}

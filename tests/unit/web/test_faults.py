@@ -58,8 +58,10 @@ def test_missing_things_and_a_body_that_is_no_json_are_told() -> None:
         "msg": "JSON decode error",
         "ctx": {"error": "Expecting value"},
     }
+    cut = {**broken, "loc": ("body", 1), "ctx": {"error": "Unterminated string starting at"}}
     absent = {"type": "missing", "loc": ("body",), "msg": "Field required"}
-    assert [one.sentence for one in faults_of([broken, absent], {})] == [
+    assert [one.sentence for one in faults_of([broken, cut, absent], {})] == [
         "the body is no JSON: Expecting value at character 9; expected a JSON object",
+        "the body is no JSON: Unterminated string starting at character 1; expected a JSON object",
         "the body is missing",
     ]
