@@ -105,7 +105,9 @@ function RunFacts({ run }: { run: Run }) {
                 </Fact>
             )}
             {run.partition_key !== null && <Fact name="Partition">{run.partition_key}</Fact>}
-            {run.clear_number > 0 && <Fact name="Cleared">{run.clear_number} times</Fact>}
+            {run.clear_number > 0 && (
+                <Fact name="Cleared">{run.clear_number === 1 ? "once" : `${run.clear_number} times`}</Fact>
+            )}
             <Fact name="Version">{run.version_number}</Fact>
         </Facts>
     );
