@@ -21,5 +21,5 @@ def test_a_wrong_password_is_told_in_the_server_s_sentence(page: Page) -> None:
     page.goto("/")
     log_in(page, "ann", "not her password")
 
-    expect(page.get_by_role("alert")).to_have_text("The name or the password is wrong")
+    expect(page.get_by_role("alert")).to_contain_text("The name or the password is wrong")
     expect(page.get_by_role("navigation", name="Pages")).to_have_count(0)
