@@ -7,6 +7,7 @@ import { ChosenRun } from "../chosen_run";
 import { early } from "../early";
 import { foldedOf } from "../folding";
 import { Legend } from "../legend";
+import { NoRuns } from "../no_runs";
 import { RunFilterBar } from "../run_filter";
 import { useDag } from "../shape";
 import toolbar from "../toolbar.module.css";
@@ -100,9 +101,7 @@ function Runs({ isFiltered, columns, children }: RunsProps) {
             <p>Take a filter away, or look back from a later time, to see the others.</p>
         </EmptyNote>
     ) : (
-        <EmptyNote title="No runs yet">
-            <p>Turn the DAG on to have its schedule start runs, or trigger one by hand.</p>
-        </EmptyNote>
+        <NoRuns />
     );
 }
 

@@ -13,6 +13,7 @@ import { State } from "../../../components/state";
 import { type Column, Table } from "../../../components/table";
 import { lengthOf } from "../../../components/times";
 import { untilMinuteOf } from "../grid/past";
+import { NoRuns } from "../no_runs";
 import { RunFilterBar, runFilterOf } from "../run_filter";
 import { useDag } from "../shape";
 import toolbar from "../toolbar.module.css";
@@ -94,9 +95,7 @@ function Rows({ dagId }: { dagId: string }) {
                 <p>Take a filter away to see the others.</p>
             </EmptyNote>
         ) : (
-            <EmptyNote title="No runs yet">
-                <p>Turn the DAG on to have its schedule start runs, or trigger one by hand.</p>
-            </EmptyNote>
+            <NoRuns />
         );
     }
     return (
