@@ -17,6 +17,14 @@ def test_a_connection_s_password_is_written_and_never_shown(opened: Opened, inst
     dialog = page.get_by_role("dialog")
     for label, text in (("Id", "warehouse"), ("Type", "postgres"), ("Host", "db.example"), ("Password", "s3cret-word")):
         dialog.get_by_label(label, exact=True).fill(text)
+    extra = dialog.get_by_label("Extra")
+    extra.fill("no JSON")
+    dialog.get_by_role("button", name="Save connection").click()
+    # What is refused is told at its field, which is gone to, and not below the form.
+    expect(extra).to_have_accessible_description("connection 'warehouse': extra is no JSON object")
+    expect(extra).to_be_focused()
+    expect(dialog.get_by_role("alert")).to_have_count(0)
+    extra.fill("")
     dialog.get_by_role("button", name="Save connection").click()
     expect(page.get_by_role("row", name="warehouse")).to_contain_text("db.example")
 

@@ -20,6 +20,23 @@ describe("answered", () => {
         await expect(refusal(422, { detail })).rejects.toThrow("slots: Input should be a number");
     });
 
+    it("tells what is wrong with which field, and which field names what is not there", async () => {
+        const errors = [
+            { loc: ["body", "slots"], msg: "expected -1 or more", found: "a number" },
+            { loc: ["body", "folders", 2], msg: "expected a path" },
+        ];
+        const faults = [
+            { field: "slots", words: "expected -1 or more; found a number" },
+            { field: "folders.2", words: "expected a path" },
+        ];
+        await expect(refusal(422, { detail: "two faults", errors })).rejects.toMatchObject({ faults });
+        const gone = { detail: "team 'etl' was not found", what: "team", which: "etl" };
+        await expect(refusal(404, gone)).rejects.toMatchObject({
+            faults: [{ field: "team_name", words: gone.detail }],
+        });
+        await expect(refusal(404, { detail: "no page" })).rejects.toMatchObject({ faults: [] });
+    });
+
     it("says what it means where no answer came, and lets a call that was given up be", async () => {
         await expect(answered(Promise.reject(new TypeError("Failed to fetch")))).rejects.toThrow("cannot be reached");
         const given_up = new DOMException("given up", "AbortError");

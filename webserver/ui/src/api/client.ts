@@ -12,14 +12,22 @@ export type Got<Path extends keyof paths> = paths[Path] extends {
     ? Shape
     : never;
 
-/** What the server said when it refused: its own sentence, and the HTTP status. */
+/** What is wrong with one field of what was sent: its name, with dots where it is within another, and why. */
+export interface FieldFault {
+    field: string;
+    words: string;
+}
+
+/** What the server said when it refused: its own sentence, the HTTP status, and what is wrong with which field. */
 export class ApiError extends Error {
     readonly status: number;
+    readonly faults: readonly FieldFault[];
 
-    constructor(status: number, sentence: string) {
+    constructor(status: number, sentence: string, faults: readonly FieldFault[] = []) {
         super(sentence);
         this.name = "ApiError";
         this.status = status;
+        this.faults = faults;
     }
 }
 
@@ -32,7 +40,7 @@ interface Answer<T> {
 /** Return the data of an answer; throw `ApiError` with the server's sentence when it refused. */
 export async function answered<T>(call: Promise<Answer<T>>): Promise<T> {
     const { data, error, response } = await call.catch(unreachable);
-    if (!response.ok) throw new ApiError(response.status, sentenceOf(error, response));
+    if (!response.ok) throw new ApiError(response.status, sentenceOf(error, response), faultsOf(error));
     return data as T;
 }
 
@@ -51,4 +59,25 @@ function sentenceOf(error: unknown, response: Response): string {
 
 function problemOf(problem: { loc?: unknown[]; msg?: string }): string {
     return `${(problem.loc ?? []).slice(1).join(".")}: ${problem.msg ?? "is not valid"}`;
+}
+
+interface Problem {
+    detail?: string;
+    /** The kind of what was not found. */
+    what?: string;
+    errors?: { loc: (string | number)[]; msg: string; found?: string }[];
+}
+
+/** The fields that name things of others, by the kind of thing: one may be gone that was there just now. */
+const NAMED_IN: Record<string, string> = { team: "team_name", account: "username", role: "role", DAG: "dag_id" };
+
+function faultsOf(error: unknown): FieldFault[] {
+    const { errors, what, detail } = (error ?? {}) as Problem;
+    const field = NAMED_IN[what ?? ""];
+    if (!Array.isArray(errors)) return field === undefined || detail === undefined ? [] : [{ field, words: detail }];
+    // The first part of the place says whether it stands in the body, in the query or in the address.
+    return errors.map(({ loc, msg, found }) => ({
+        field: loc.slice(1).join("."),
+        words: found === undefined ? msg : `${msg}; found ${found}`,
+    }));
 }

@@ -4,15 +4,17 @@ import { queries } from "../api/queries";
 import { Button } from "./button";
 import { Dialog } from "./dialog";
 import styles from "./form_dialog.module.css";
-import { ErrorNote } from "./notes";
+import { Refusable } from "./refusable";
 
 interface FormDialogProps {
     title: string;
     /** What the button does, in words: "Save", "Delete pool etl". */
     button: string;
     isDanger?: boolean;
-    /** Does it; what it throws is told, and the window stays open. */
+    /** Does it; what it throws is told at its field or below all, and the window stays open. */
     act: (form: FormData) => Promise<unknown>;
+    /** Why something else that was asked of the form's fields was refused just now. */
+    error?: Error | null;
     onClose: () => void;
     children: ReactNode;
     /** More buttons, before the one that acts. */
@@ -20,7 +22,16 @@ interface FormDialogProps {
 }
 
 /** A window with a form, or with a question; all that was shown is asked again once it is done. */
-export function FormDialog({ title, button, isDanger = false, act, onClose, children, more }: FormDialogProps) {
+export function FormDialog({
+    title,
+    button,
+    isDanger = false,
+    act,
+    error = null,
+    onClose,
+    children,
+    more,
+}: FormDialogProps) {
     const id = useId();
     const acting = useMutation({
         mutationFn: act,
@@ -46,9 +57,10 @@ export function FormDialog({ title, button, isDanger = false, act, onClose, chil
                 </>
             }
         >
-            <form id={id} className={styles.form} onSubmit={submit}>
-                {children}
-                {acting.error !== null && <ErrorNote error={acting.error} />}
+            <form id={id} onSubmit={submit}>
+                <Refusable error={error ?? acting.error} className={styles.form}>
+                    {children}
+                </Refusable>
             </form>
         </Dialog>
     );

@@ -1,7 +1,10 @@
+import { useId } from "react";
+import { useFault } from "../components/refusable";
 import styles from "./forms.module.css";
 import { chosenIn, toggledIn } from "./params";
 
 interface ChoicesFieldProps {
+    name: string;
     label: string;
     hint: string | undefined;
     problem: string | undefined;
@@ -12,7 +15,10 @@ interface ChoicesFieldProps {
 }
 
 /** Any number of several, each with a box to tick. */
-export function ChoicesField({ label, hint, problem, choices, value, onText }: ChoicesFieldProps) {
+export function ChoicesField({ name, label, hint, problem: own, choices, value, onText }: ChoicesFieldProps) {
+    const id = useId();
+    const problem = useFault(name) ?? own;
+    const words = problem ?? hint;
     const chosen = chosenIn(value);
     return (
         <fieldset className={styles.choices}>
@@ -24,6 +30,8 @@ export function ChoicesField({ label, hint, problem, choices, value, onText }: C
                         <label key={word}>
                             <input
                                 type="checkbox"
+                                aria-describedby={words && id}
+                                aria-invalid={problem !== undefined}
                                 checked={chosen.has(word)}
                                 onChange={() => onText(toggledIn(choices, value, word))}
                             />
@@ -32,8 +40,10 @@ export function ChoicesField({ label, hint, problem, choices, value, onText }: C
                     );
                 })}
             </div>
-            {(problem ?? hint) !== undefined && (
-                <small className={problem === undefined ? undefined : styles.problem}>{problem ?? hint}</small>
+            {words !== undefined && (
+                <small id={id} className={problem === undefined ? undefined : styles.problem}>
+                    {words}
+                </small>
             )}
         </fieldset>
     );

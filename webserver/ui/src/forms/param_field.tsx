@@ -1,12 +1,13 @@
 import { Check, Field, Select, TextArea } from "../components/field";
 import { ChoicesField } from "./choices_field";
-import { kindOf, type Param, rangeOf, textOf } from "./params";
+import { kindOf, nameOf, type Param, rangeOf, textOf } from "./params";
 
 interface ParamFieldProps {
     name: string;
     param: Param;
     text: string | undefined;
-    problem: string | undefined;
+    /** What is wrong with it while it is written, beside what its form was refused for. */
+    problem?: string | undefined;
     onText: (text: string) => void;
 }
 
@@ -19,7 +20,7 @@ export function ParamField({ name, param, text, problem, onText }: ParamFieldPro
     const kind = kindOf(param);
     const value = text ?? textOf(kind, param.value);
     const hint = [param.description, HINTS[kind], rangeOf(schema)].filter(Boolean).join(". ") || undefined;
-    const words = { label: schema.title ?? name, hint, problem };
+    const words = { name: nameOf(name), label: schema.title ?? name, hint, problem };
     if (kind === "choice") {
         return (
             <Select {...words} value={value} onChange={(event) => onText(event.target.value)}>

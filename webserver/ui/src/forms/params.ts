@@ -45,6 +45,11 @@ function isParam(one: unknown): boolean {
     return typeof one === "object" && one !== null && "schema" in one;
 }
 
+/** Return the name of the field that a param is written in: where it stands in what is sent. */
+export function nameOf(param: string): string {
+    return `conf.${param}`;
+}
+
 function typesOf(schema: Schema): string[] {
     return typeof schema.type === "string" ? [schema.type] : (schema.type ?? []);
 }

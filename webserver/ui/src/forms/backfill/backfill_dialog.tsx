@@ -8,7 +8,7 @@ import { Button } from "../../components/button";
 import { Dialog } from "../../components/dialog";
 import { Check, Field, Select } from "../../components/field";
 import { dagPath } from "../../components/links";
-import { ErrorNote } from "../../components/notes";
+import { Refusable } from "../../components/refusable";
 import styles from "../forms.module.css";
 import { BackfillPlan } from "./backfill_plan";
 import { bodyOf, countOf, EMPTY, isWhole, REPROCESS, type Wish } from "./wish";
@@ -48,15 +48,14 @@ export function BackfillDialog({ dagId, onClose }: { dagId: string; onClose: () 
                 </Button>
             }
         >
-            <div className={styles.form}>
+            <Refusable error={error} isQuiet={making.error === null} className={styles.form}>
                 <WishFields wish={wish} onWish={setWish} />
-                {error !== null && <ErrorNote error={error} />}
                 {isWhole(wish) ? (
                     <BackfillPlan planned={preview.data?.backfills ?? []} />
                 ) : (
                     <p className={styles.will}>Every logical date of the schedule from the first to the last day.</p>
                 )}
-            </div>
+            </Refusable>
         </Dialog>
     );
 }
@@ -68,6 +67,7 @@ function WishFields({ wish, onWish }: { wish: Wish; onWish: (wish: Wish) => void
             <div className={styles.pair}>
                 <Field
                     label="From"
+                    name="from_date"
                     type="date"
                     hint="In UTC"
                     value={wish.from}
@@ -75,6 +75,7 @@ function WishFields({ wish, onWish }: { wish: Wish; onWish: (wish: Wish) => void
                 />
                 <Field
                     label="To"
+                    name="to_date"
                     type="date"
                     hint="This day with it"
                     value={wish.to}
@@ -82,6 +83,7 @@ function WishFields({ wish, onWish }: { wish: Wish; onWish: (wish: Wish) => void
                 />
                 <Select
                     label="Dates that have a run already"
+                    name="reprocess_behavior"
                     value={wish.reprocess}
                     onChange={(event) => set({ reprocess: event.target.value as Wish["reprocess"] })}
                 >
@@ -93,6 +95,7 @@ function WishFields({ wish, onWish }: { wish: Wish; onWish: (wish: Wish) => void
                 </Select>
                 <Field
                     label="Runs at once"
+                    name="max_active_runs"
                     type="number"
                     min={1}
                     value={wish.atOnce}
@@ -101,6 +104,7 @@ function WishFields({ wish, onWish }: { wish: Wish; onWish: (wish: Wish) => void
             </div>
             <Check
                 label="The newest date first"
+                name="run_backwards"
                 checked={wish.backwards}
                 onChange={(event) => set({ backwards: event.target.checked })}
             />

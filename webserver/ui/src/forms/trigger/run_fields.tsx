@@ -1,3 +1,4 @@
+import { FormError } from "../../components/faults";
 import { Field, TextArea } from "../../components/field";
 import styles from "../forms.module.css";
 import { fromJson } from "../params";
@@ -11,17 +12,28 @@ export interface RunTexts {
 
 export const EMPTY: RunTexts = { runId: "", logicalDate: "", note: "", conf: "" };
 
-/** Return what the server is asked for; throws an `Error` when the conf is no JSON object. */
+/** What each is sent as. */
+const NAMES = { runId: "dag_run_id", logicalDate: "logical_date", note: "note", conf: "conf" } as const;
+
+/** Return what the server is asked for; throws a `FormError` when the conf is no JSON object. */
 export function runBodyOf(texts: RunTexts, params: Record<string, unknown>) {
-    const more = texts.conf.trim() === "" ? {} : fromJson(texts.conf);
-    if (typeof more !== "object" || more === null || Array.isArray(more))
-        throw new Error("the conf must be a JSON object");
     return {
-        conf: { ...more, ...params },
+        conf: { ...confOf(texts.conf), ...params },
         ...(texts.runId === "" ? {} : { dag_run_id: texts.runId }),
         ...(texts.logicalDate === "" ? {} : { logical_date: `${texts.logicalDate}:00Z` }),
         ...(texts.note === "" ? {} : { note: texts.note }),
     };
+}
+
+function confOf(text: string): Record<string, unknown> {
+    if (text.trim() === "") return {};
+    try {
+        const conf = fromJson(text);
+        if (typeof conf === "object" && conf !== null && !Array.isArray(conf)) return conf as Record<string, unknown>;
+        throw new Error("the conf must be a JSON object");
+    } catch (error) {
+        throw new FormError([{ field: "conf", words: (error as Error).message }]);
+    }
 }
 
 interface RunFieldsProps {
@@ -33,6 +45,7 @@ interface RunFieldsProps {
 /** What a run may have beside its params; folded away where there are params. */
 export function RunFields({ texts, onTexts, isOpen }: RunFieldsProps) {
     const written = (name: keyof RunTexts) => ({
+        name: NAMES[name],
         value: texts[name],
         onChange: (event: { target: { value: string } }) => onTexts({ ...texts, [name]: event.target.value }),
     });

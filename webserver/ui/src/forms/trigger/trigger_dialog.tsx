@@ -1,17 +1,20 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import { useNavigate } from "react-router";
 import { ApiError, answered, api, type Got } from "../../api/client";
 import { keys } from "../../api/keys";
 import { may, useMe } from "../../api/rights";
 import { Button } from "../../components/button";
 import { Dialog } from "../../components/dialog";
+import { hasFailed } from "../../components/failures";
+import { FormError } from "../../components/faults";
 import { Check } from "../../components/field";
 import { runPath } from "../../components/links";
 import { ErrorNote, Skeleton } from "../../components/notes";
+import { Refusable } from "../../components/refusable";
 import styles from "../forms.module.css";
 import { ParamField } from "../param_field";
-import { confOf, faultOf, paramsOf } from "../params";
+import { confOf, faultOf, nameOf, paramsOf } from "../params";
 import { prospect } from "./prospect";
 import { EMPTY, RunFields, type RunTexts, runBodyOf } from "./run_fields";
 
@@ -29,7 +32,7 @@ export function TriggerDialog({ dagId, onClose }: TriggerDialogProps) {
     if (dag.data !== undefined) return <TriggerForm dag={dag.data} onClose={onClose} />;
     return (
         <Dialog title={`Trigger ${dagId}`} onClose={onClose}>
-            {dag.isError ? <ErrorNote error={dag.error} /> : <Skeleton height="12rem" />}
+            {hasFailed(dag) ? <ErrorNote error={dag.error} /> : <Skeleton height="12rem" />}
         </Dialog>
     );
 }
@@ -40,8 +43,7 @@ function TriggerForm({ dag, onClose }: { dag: Got<"/ui/dags/{dag_id}">; onClose:
     const me = useMe();
     const [turnsOn, setTurnsOn] = useState(dag.is_paused && may(me, "edit DAGs", dag.dag_id));
     const params = paramsOf(dag.params);
-    const { trigger, problems, rest } = useTrigger(dag.dag_id, onClose);
-    const form = useFaultInSight(trigger.error);
+    const trigger = useTrigger(dag.dag_id, onClose);
     const submit = () => trigger.mutate({ run, turnsOn, ...confOf(params, texts) });
     return (
         <Dialog
@@ -53,7 +55,7 @@ function TriggerForm({ dag, onClose }: { dag: Got<"/ui/dags/{dag_id}">; onClose:
                 </Button>
             }
         >
-            <div ref={form} className={styles.form}>
+            <Refusable error={trigger.error} className={styles.form}>
                 <p className={styles.will}>{prospect(dag, turnsOn)}</p>
                 {Object.entries(params).map(([name, param]) => (
                     <ParamField
@@ -61,7 +63,6 @@ function TriggerForm({ dag, onClose }: { dag: Got<"/ui/dags/{dag_id}">; onClose:
                         name={name}
                         param={param}
                         text={texts[name]}
-                        problem={problems[name]}
                         onText={(text) => setTexts({ ...texts, [name]: text })}
                     />
                 ))}
@@ -73,19 +74,9 @@ function TriggerForm({ dag, onClose }: { dag: Got<"/ui/dags/{dag_id}">; onClose:
                         onChange={(event) => setTurnsOn(event.target.checked)}
                     />
                 )}
-                {rest !== null && <ErrorNote error={rest} />}
-            </div>
+            </Refusable>
         </Dialog>
     );
-}
-
-/** Goes to the first field that cannot be used: it may be out of sight. */
-function useFaultInSight(error: Error | null) {
-    const form = useRef<HTMLDivElement>(null);
-    useEffect(() => {
-        if (error !== null) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-    }, [error]);
-    return form;
 }
 
 interface Made {
@@ -100,25 +91,23 @@ interface Wish {
     problems: Record<string, string>;
 }
 
-/** Says what is wrong with params as far as it is known before the server is asked. */
-class UnusableError extends Error {
-    readonly problems: Record<string, string>;
-
-    constructor(problems: Record<string, string>) {
-        super(Object.values(problems).join("; "));
-        this.problems = problems;
-    }
+/** The server tells what is wrong with a param in its sentence. */
+function atParam(error: unknown): never {
+    const fault = error instanceof ApiError ? faultOf(error.message) : null;
+    throw fault === null ? error : new FormError([{ field: nameOf(fault.name), words: fault.problem }]);
 }
 
 /** Makes the run, and goes to it; what is wrong with a param is told at its field. */
 function useTrigger(dagId: string, onClose: () => void) {
     const navigate = useNavigate();
     const path = { dag_id: dagId };
-    const trigger = useMutation({
+    return useMutation({
         mutationFn: async ({ run, turnsOn, conf, problems }: Wish) => {
-            if (Object.keys(problems).length > 0) throw new UnusableError(problems);
+            const faults = Object.entries(problems).map(([name, words]) => ({ field: nameOf(name), words }));
+            if (faults.length > 0) throw new FormError(faults);
             const body = runBodyOf(run, conf);
-            const made = await answered(api.POST("/api/v2/dags/{dag_id}/dagRuns", { params: { path }, body }));
+            const asked = answered(api.POST("/api/v2/dags/{dag_id}/dagRuns", { params: { path }, body }));
+            const made = await asked.catch(atParam);
             if (turnsOn)
                 await answered(api.PATCH("/api/v2/dags/{dag_id}", { params: { path }, body: { is_paused: false } }));
             return made;
@@ -130,9 +119,4 @@ function useTrigger(dagId: string, onClose: () => void) {
             navigate(runPath(dagId, runId), { state: { warnings } });
         },
     });
-    const { error } = trigger;
-    if (error instanceof UnusableError) return { trigger, problems: error.problems, rest: null };
-    const fault = error instanceof ApiError ? faultOf(error.message) : null;
-    const problems: Record<string, string> = fault === null ? {} : { [fault.name]: fault.problem };
-    return { trigger, problems, rest: fault === null ? error : null };
 }

@@ -1,7 +1,8 @@
 import { useState } from "react";
-import { answered, api } from "../../api/client";
+import { ApiError, answered, api } from "../../api/client";
 import { useMe } from "../../api/rights";
 import { Button } from "../../components/button";
+import { FormError } from "../../components/faults";
 import { Check, Field } from "../../components/field";
 import { FormDialog } from "../../components/form_dialog";
 import { PageHead } from "../../components/page";
@@ -27,12 +28,21 @@ export function Component() {
     );
 }
 
+/** The server says of a wrong password what it says to whoever logs in: it does not tell which of two is wrong. */
+function atOldPassword(error: unknown): never {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    throw new FormError([{ field: "old_password", words: "This is not your password" }]);
+}
+
 function PasswordForm({ onClose }: { onClose: () => void }) {
     const change = (form: FormData) => {
         const revoke_tokens = form.has("revoke_tokens");
-        const [old_password, new_password] = [String(form.get("old")), String(form.get("new"))];
-        if (new_password !== String(form.get("again"))) throw new Error("the new password is not the same twice");
-        return answered(api.PUT("/auth/me/password", { body: { old_password, new_password, revoke_tokens } }));
+        const [old_password, new_password] = [String(form.get("old_password")), String(form.get("new_password"))];
+        if (new_password !== String(form.get("again"))) {
+            throw new FormError([{ field: "again", words: "The new password is not the same twice" }]);
+        }
+        const body = { old_password, new_password, revoke_tokens };
+        return answered(api.PUT("/auth/me/password", { body })).catch(atOldPassword);
     };
     return (
         <FormDialog
@@ -42,8 +52,14 @@ function PasswordForm({ onClose }: { onClose: () => void }) {
             onClose={onClose}
         >
             <p>All your sessions end, this one too: log in again with the new password.</p>
-            <Field label="Current password" name="old" type="password" required autoComplete="current-password" />
-            <Field label="New password" name="new" type="password" required autoComplete="new-password" />
+            <Field
+                label="Current password"
+                name="old_password"
+                type="password"
+                required
+                autoComplete="current-password"
+            />
+            <Field label="New password" name="new_password" type="password" required autoComplete="new-password" />
             <Field label="New password again" name="again" type="password" required autoComplete="new-password" />
             <Check
                 label="Revoke my API tokens"

@@ -1,12 +1,12 @@
 import { useMutation } from "@tanstack/react-query";
-import { type MouseEvent, useState } from "react";
+import type { MouseEvent } from "react";
 import { answered, api } from "../../api/client";
 import { Button } from "../../components/button";
 import { Field, TextArea } from "../../components/field";
 import { FormDialog, written, writtenOrNull } from "../../components/form_dialog";
-import { ErrorNote } from "../../components/notes";
 import styles from "./admin.module.css";
 import type { Connection } from "./connections";
+import { useTeamNames } from "./known_names";
 
 const KEPT = "Left empty: the one that is stored stays";
 
@@ -21,7 +21,7 @@ function bodyOf(form: FormData, connection: Connection | undefined) {
         port: port === "" ? null : Number(port),
         schema: writtenOrNull(form, "schema"),
         login: writtenOrNull(form, "login"),
-        team_name: connection === undefined ? writtenOrNull(form, "team") : connection.team_name,
+        team_name: connection === undefined ? writtenOrNull(form, "team_name") : connection.team_name,
         ...(password === "" ? {} : { password }),
         ...(extra === "" ? {} : { extra }),
     };
@@ -36,7 +36,10 @@ function maskOf(body: ReturnType<typeof bodyOf>) {
 
 /** Writes a connection, and tries whether it can be reached before that. */
 export function ConnectionForm({ connection, onClose }: { connection?: Connection; onClose: () => void }) {
+    const teams = useTeamNames();
+    const trial = useTrial(connection);
     const save = (form: FormData) => {
+        trial.reset();
         const body = bodyOf(form, connection);
         if (connection === undefined) return answered(api.POST("/api/v2/connections", { body }));
         const params = { path: { connection_id: body.connection_id }, query: { update_mask: maskOf(body) } };
@@ -49,11 +52,11 @@ export function ConnectionForm({ connection, onClose }: { connection?: Connectio
         defaultValue: connection?.[name] ?? "",
     });
     return (
-        <FormDialog title={title} button="Save connection" act={save} onClose={onClose}>
+        <FormDialog title={title} button="Save connection" act={save} error={trial.error} onClose={onClose}>
             {connection === undefined && (
                 <div className={styles.pair}>
                     <Field label="Id" name="connection_id" required maxLength={250} />
-                    <Field label="Team" name="team" hint="Left empty: for all DAGs" />
+                    <Field label="Team" name="team_name" among={teams} hint="Left empty: for all DAGs" />
                 </div>
             )}
             <div className={styles.pair}>
@@ -79,20 +82,21 @@ export function ConnectionForm({ connection, onClose }: { connection?: Connectio
             </div>
             <TextArea label="Extra" name="extra" hint={[hint, "JSON"].filter(Boolean).join(". ")} />
             <Field label="Description" {...value("description")} />
-            <Trial connection={connection} />
+            <Trial trial={trial} />
         </FormDialog>
     );
 }
 
-function Trial({ connection }: { connection: Connection | undefined }) {
-    const [words, setWords] = useState<{ isWell: boolean; message: string } | null>(null);
-    const trial = useMutation({
+function useTrial(connection: Connection | undefined) {
+    return useMutation({
         mutationFn: (form: FormData) =>
             answered(api.POST("/api/v2/connections/test", { body: bodyOf(form, connection) })),
-        onSuccess: (answer) => setWords({ isWell: answer.status, message: answer.message }),
     });
+}
+
+function Trial({ trial }: { trial: ReturnType<typeof useTrial> }) {
+    const answer = trial.data;
     const test = (event: MouseEvent<HTMLButtonElement>) => {
-        setWords(null);
         if (event.currentTarget.form !== null) trial.mutate(new FormData(event.currentTarget.form));
     };
     return (
@@ -102,13 +106,12 @@ function Trial({ connection }: { connection: Connection | undefined }) {
                     {trial.isPending ? "Testing …" : "Test what is written"}
                 </Button>
             </div>
-            {words !== null && (
-                <p role="status" className={words.isWell ? undefined : styles.problem}>
-                    {words.isWell ? "✓ " : "✗ "}
-                    {words.message}
+            {answer !== undefined && (
+                <p role="status" className={answer.status ? undefined : styles.problem}>
+                    {answer.status ? "✓ " : "✗ "}
+                    {answer.message}
                 </p>
             )}
-            {trial.error !== null && <ErrorNote error={trial.error} />}
         </div>
     );
 }

@@ -9,6 +9,7 @@ import { FormDialog, written, writtenOrNull } from "../../components/form_dialog
 import { dagPath } from "../../components/links";
 import type { Column } from "../../components/table";
 import styles from "./admin.module.css";
+import { useAccountNames, useTeamNames } from "./known_names";
 import { Listing } from "./listing";
 
 type Grant = Got<"/auth/grants">["grants"][number];
@@ -72,15 +73,16 @@ function columns(open: (one: Open) => void): Column<Grant>[] {
 }
 
 function GrantForm({ grant, onClose }: { grant?: Grant; onClose: () => void }) {
+    const [accounts, teams] = [useAccountNames(), useTeamNames()];
     const known = useQuery({
         queryKey: [...keys.admin, "permissions"],
         queryFn: () => answered(api.GET("/auth/permissions")),
     });
     const save = (form: FormData) => {
         const who = grant ?? {
-            dag_id: written(form, "dag"),
+            dag_id: written(form, "dag_id"),
             username: writtenOrNull(form, "username"),
-            team: writtenOrNull(form, "team"),
+            team: writtenOrNull(form, "team_name"),
         };
         const { dag_id, username, team } = who;
         const permissions = form.getAll("permission").map(String);
@@ -92,10 +94,15 @@ function GrantForm({ grant, onClose }: { grant?: Grant; onClose: () => void }) {
         <FormDialog title={title} button="Save grant" act={save} onClose={onClose}>
             {grant === undefined && (
                 <>
-                    <Field label="DAG id" name="dag" required />
+                    <Field label="DAG id" name="dag_id" required />
                     <div className={styles.pair}>
-                        <Field label="Account" name="username" hint="An account or a team, one of the two" />
-                        <Field label="Team" name="team" />
+                        <Field
+                            label="Account"
+                            name="username"
+                            among={accounts}
+                            hint="An account or a team, one of the two"
+                        />
+                        <Field label="Team" name="team_name" among={teams} />
                     </div>
                 </>
             )}

@@ -8,6 +8,7 @@ import { Field, Select } from "../../components/field";
 import { FormDialog, written } from "../../components/form_dialog";
 import { ErrorNote } from "../../components/notes";
 import styles from "./admin.module.css";
+import { useAccountNames } from "./known_names";
 import type { Team } from "./teams";
 
 /** Who belongs to a team, and with which role for what is the team's. */
@@ -19,6 +20,7 @@ export function TeamMembers({ team, onClose }: { team: Team; onClose: () => void
         queryKey: [...keys.admin, "role names"],
         queryFn: () => answered(api.GET("/auth/roles")),
     });
+    const accounts = useAccountNames();
     const removal = useMutation({
         mutationFn: (username: string) =>
             answered(
@@ -38,6 +40,7 @@ export function TeamMembers({ team, onClose }: { team: Team; onClose: () => void
     };
     if (roles.data === undefined) return null;
     const members = Object.entries(team.members).filter(([username]) => !gone.includes(username));
+    const others = accounts.filter((name) => !members.some(([username]) => username === name));
     return (
         <FormDialog title={`Members of ${team.name}`} button="Add member" act={add} onClose={onClose}>
             {members.length === 0 && <p className={styles.quiet}>Nobody belongs to it yet.</p>}
@@ -63,7 +66,7 @@ export function TeamMembers({ team, onClose }: { team: Team; onClose: () => void
             </ul>
             {removal.error !== null && <ErrorNote error={removal.error} />}
             <div className={styles.pair}>
-                <Field label="Account" name="username" required />
+                <Field label="Account" name="username" among={others} required />
                 <Select label="Role" name="role" defaultValue="User">
                     {roles.data.roles.map((role) => (
                         <option key={role.name}>{role.name}</option>

@@ -6,6 +6,7 @@ import { Field, TextArea } from "../../components/field";
 import { FormDialog, written, writtenOrNull } from "../../components/form_dialog";
 import type { Column } from "../../components/table";
 import styles from "./admin.module.css";
+import { useTeamNames } from "./known_names";
 import { Listing } from "./listing";
 import { SearchOfList, useSearched } from "./search";
 
@@ -85,13 +86,14 @@ function columns(open: (one: Open) => void, mayEdit: boolean): Column<Variable>[
 }
 
 function VariableForm({ variable, onClose }: { variable?: Variable; onClose: () => void }) {
+    const teams = useTeamNames();
     const save = (form: FormData) => {
         const key = variable?.key ?? written(form, "key");
         const body = {
             key,
             value: String(form.get("value")),
             description: writtenOrNull(form, "description"),
-            team_name: variable === undefined ? writtenOrNull(form, "team") : variable.team_name,
+            team_name: variable === undefined ? writtenOrNull(form, "team_name") : variable.team_name,
         };
         return variable === undefined
             ? answered(api.POST("/api/v2/variables", { body }))
@@ -105,7 +107,7 @@ function VariableForm({ variable, onClose }: { variable?: Variable; onClose: () 
             {variable === undefined && (
                 <div className={styles.pair}>
                     <Field label="Key" name="key" required maxLength={250} />
-                    <Field label="Team" name="team" hint="Left empty: for all DAGs" />
+                    <Field label="Team" name="team_name" among={teams} hint="Left empty: for all DAGs" />
                 </div>
             )}
             <TextArea label="Value" name="value" defaultValue={variable?.value ?? ""} />

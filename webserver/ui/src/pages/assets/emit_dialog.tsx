@@ -4,8 +4,9 @@ import { answered, api } from "../../api/client";
 import { keys } from "../../api/keys";
 import { Button } from "../../components/button";
 import { Dialog } from "../../components/dialog";
+import { FormError } from "../../components/faults";
 import { Field, TextArea } from "../../components/field";
-import { ErrorNote } from "../../components/notes";
+import { Refusable } from "../../components/refusable";
 import { fromJson } from "../../forms/params";
 import styles from "./assets.module.css";
 import { type Asset, type AssetGraph, waitingOf } from "./model";
@@ -25,7 +26,7 @@ export function EmitDialog({ asset, assetId, graph, onClose }: EmitDialogProps) 
         async () => {
             const value = fromJson(extra);
             if (typeof value !== "object" || value === null || Array.isArray(value)) {
-                throw new Error("extra: an object is wanted here, such as {}");
+                throw new FormError([{ field: "extra", words: "An object is wanted here, such as {}" }]);
             }
             const body = {
                 asset_id: assetId,
@@ -48,7 +49,7 @@ export function EmitDialog({ asset, assetId, graph, onClose }: EmitDialogProps) 
                 </Button>
             }
         >
-            <div className={styles.form}>
+            <Refusable error={emit.error} className={styles.form}>
                 {waiting.length === 0 ? (
                     <p>No DAG waits for this asset.</p>
                 ) : (
@@ -60,18 +61,19 @@ export function EmitDialog({ asset, assetId, graph, onClose }: EmitDialogProps) 
                 )}
                 <TextArea
                     label="Extra"
+                    name="extra"
                     hint="A JSON object that the runs it starts can read"
                     value={extra}
                     onChange={(event) => setExtra(event.target.value)}
                 />
                 <Field
                     label="Partition"
+                    name="partition_key"
                     hint="Left empty: the event is of the whole asset"
                     value={partition}
                     onChange={(event) => setPartition(event.target.value)}
                 />
-                {emit.error !== null && <ErrorNote error={emit.error} />}
-            </div>
+            </Refusable>
         </Dialog>
     );
 }
