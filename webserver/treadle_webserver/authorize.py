@@ -60,7 +60,9 @@ class Actor:
         if named is None and len(own) == 1:
             return next(iter(own))
         if named is None:
-            raise InvalidRequestError(f"which team's? Give team_name: one of {', '.join(sorted(own))}")
+            raise InvalidRequestError(
+                f"which team's? Give team_name: one of {', '.join(sorted(own))}", field="team_name"
+            )
         if named not in own:
             raise HTTPException(403, f"Forbidden: your roles may not {needed.value} of that team")
         return named
