@@ -116,3 +116,17 @@ _LONG_AGO = """
     CROSS JOIN LATERAL (SELECT '2020-06-01 00:00+00'::timestamptz - n * interval '10 minutes' AS at) AS moment
     WHERE dag_id = %(dag_id)s
 """
+
+
+def test_a_page_whose_code_cannot_be_fetched_says_so_and_is_there_once_the_server_is(opened: Opened) -> None:
+    page = opened("/dags")
+    page.context.set_offline(True)
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Timeline").click()
+    refused = page.get_by_role("alert")
+    expect(refused.get_by_role("heading")).to_have_text("No connection to the server")
+    # The browser's own page of an error would have neither.
+    expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
+
+    page.context.set_offline(False)
+    expect(page.get_by_role("heading", name="Timeline", level=1)).to_be_visible()
+    expect(refused).to_have_count(0)

@@ -46,7 +46,13 @@ export function NoteEditor({ dagId, note, save, stale }: NoteEditorProps) {
                 change.mutate(written);
             }}
         >
-            <TextArea label="Text" value={text} maxLength={1000} onChange={(event) => setText(event.target.value)} />
+            <TextArea
+                label="Note"
+                autoFocus
+                value={text}
+                maxLength={1000}
+                onChange={(event) => setText(event.target.value)}
+            />
             {change.error !== null && <ErrorNote error={change.error} />}
             <span className={styles.buttons}>
                 <Button onClick={() => setText(null)}>Cancel</Button>

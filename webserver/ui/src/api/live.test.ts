@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { QueryClient, QueryObserver } from "@tanstack/react-query";
+import { describe, expect, it, vi } from "vitest";
 import { keys } from "./keys";
-import { staleAfter } from "./live";
+import { askAgain, staleAfter } from "./live";
 
 const NOTHING = { runs: [], dags: [], kinds: [] };
 
@@ -23,5 +24,30 @@ describe("staleAfter", () => {
 
     it("leaves runs alone when only a pool changed", () => {
         expect(staleAfter({ ...NOTHING, kinds: ["pool"] })).not.toContainEqual(keys.runs);
+    });
+});
+
+describe("askAgain", () => {
+    it("asks for what is looked at and could not be read, once the server is there again", async () => {
+        const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+        let isThere = false;
+        const asked = { broken: 0, well: 0, left: 0 };
+        const look = (name: keyof typeof asked) =>
+            new QueryObserver(queries, {
+                queryKey: [name],
+                queryFn: () => {
+                    asked[name] += 1;
+                    if (isThere || name === "well") return name;
+                    throw new Error("away");
+                },
+            });
+        const stops = [look("broken"), look("well"), look("left")].map((one) => one.subscribe(() => undefined));
+        await vi.waitFor(() => expect(queries.isFetching()).toBe(0));
+        stops[2]?.();
+        isThere = true;
+        await askAgain(queries);
+        expect(asked).toEqual({ broken: 2, well: 1, left: 1 });
+        expect(queries.getQueryData(["broken"])).toBe("broken");
+        for (const stop of stops) stop();
     });
 });
