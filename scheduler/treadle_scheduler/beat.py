@@ -16,6 +16,7 @@ from treadle_scheduler.duties.create_runs import create_runs
 from treadle_scheduler.duties.end_waits import end_waits
 from treadle_scheduler.duties.fire_deadlines import fire_deadlines
 from treadle_scheduler.duties.hand_over import hand_over
+from treadle_scheduler.duties.learn_sizes import learn_sizes
 from treadle_scheduler.duties.make_partitions import make_partitions
 from treadle_scheduler.duties.queue_tasks import queue_tasks
 from treadle_scheduler.duties.rescue_lost import rescue_lost
@@ -38,6 +39,7 @@ BEAT: Sequence[Duty] = (
     hand_over,
     rescue_lost,
     complete_backfills,
+    learn_sizes,
     tell_costs,
 )
 
