@@ -11,6 +11,8 @@ from treadle_cli.database import in_database
 from treadle_cli.output import Listing, output_option, say, show
 from treadle_metadata import audit
 from treadle_metadata.accounts import staying_managed
+from treadle_metadata.errors import NotFoundError
+from treadle_metadata.queries.dags import check_dag
 from treadle_metadata.rights import grants as given
 from treadle_metadata.rights import roles as stored
 from treadle_metadata.rights.permissions import GIVEN, OF_DAGS, OF_TEAMS
@@ -121,7 +123,7 @@ def grant(dag_id: str, permission: tuple[str, ...], username: str | None, team: 
     """Allow exactly each PERMISSION with the DAG DAG_ID; none at all takes the grant away."""
     holder = given.Holder(username, team)
 
-    def act(connection: Connection) -> list[str]:
+    def act(connection: Connection) -> tuple[list[str], str | None]:
         before = given.set_grant(connection, dag_id, holder, permission, now=edge.now())
         found = [one for one in given.list_grants(connection, dag_id) if one.holder == holder]
         after = [held.value for held in found[0].permissions] if found else []
@@ -135,7 +137,19 @@ def grant(dag_id: str, permission: tuple[str, ...], username: str | None, team: 
             after={"permissions": after},
             now=edge.now(),
         )
-        return after
+        return after, _missing(connection, dag_id) if after else None
 
-    may = ", ".join(in_database(act))
+    after, missing = in_database(act)
+    if missing:
+        say(f"Warning: {missing}. The grant holds once there is such a DAG.")
+    may = ", ".join(after)
     say(f"{str(holder).capitalize()} may {may} of {dag_id}." if may else f"The grant of {dag_id} is taken away.")
+
+
+def _missing(connection: Connection, dag_id: str) -> str | None:
+    """Return that there is no such DAG, if so: a grant may come before its DAG, or have a slip in its name."""
+    try:
+        check_dag(connection, dag_id)
+    except NotFoundError as error:
+        return str(error)
+    return None
