@@ -9,7 +9,9 @@ from treadle_triggerer.main import from_environment, run
 from treadle_triggerer.server import ServerRefused
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    # As the lines of the other daemons look, whose files lie beside this one's.
+    line = "%(asctime)s.%(msecs)03d  triggerer  %(levelname)s  %(message)s"
+    logging.basicConfig(level=logging.INFO, format=line, datefmt="%Y-%m-%d %H:%M:%S")
     try:
         run(from_environment())
     except ServerRefused as error:
