@@ -21,7 +21,7 @@ from treadle_metadata.left_attempts import lose_left
 
 log = logging.getLogger(__name__)
 
-REASON: Final = "its worker was killed, and nothing of it is left on its machine"
+REASON: Final = "the worker was killed, and nothing of it is left on its machine"
 
 _LOOK_AGAIN_SECONDS: Final = 0.2
 _TIMES: Final = 2
