@@ -80,6 +80,14 @@ def _shared_database(server_url: str) -> Iterator[Database]:
         database.close()
 
 
+@pytest.fixture(scope="session")
+def _web_database(_shared_database: Database) -> Iterator[Database]:
+    """The same database, as the web server opens it (``tests.support.web_database``)."""
+    database = Database(_shared_database.url, in_threads=True)
+    yield database
+    database.close()
+
+
 @pytest.fixture
 def database(_shared_database: Database) -> Iterator[Database]:
     """A migrated, empty database; whatever the test commits is deleted after it."""

@@ -14,6 +14,7 @@ from tests.integration.web.conftest import add_account
 from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.served import served
 from tests.support.web import Client, client_of, session_of
+from tests.support.web_database import web_database
 
 from treadle.document import DagDocument, ParamDocument, ScheduleDocument, TaskDocument
 from treadle_metadata.accounts import Role
@@ -22,6 +23,9 @@ from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 from treadle_webserver.app import create_app
 from treadle_worker.protocol import Workload
+
+__all__ = ["web_database"]
+"""What is a fixture here without being made here."""
 
 Api = TypeVar("Api")
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from tests.integration.web.conftest import admin, anyone, app, weather
 from tests.support.scheduling import TestScheduler, a_dag
+from tests.support.web_database import web_database
 
 from treadle.document import AssetCondition, DagDocument, GroupDocument, ScheduleDocument, TaskDocument
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
 
-__all__ = ["admin", "anyone", "app", "sales", "scheduler", "weather"]
+__all__ = ["admin", "anyone", "app", "sales", "scheduler", "weather", "web_database"]
 
 SALES: DagDocument = a_dag(
     "sales",

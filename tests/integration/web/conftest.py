@@ -9,6 +9,7 @@ import pytest
 from fastapi import FastAPI
 from tests.support.scheduling import install
 from tests.support.web import LOGS_DAG, PASSWORD, Client, add_instances, client_of, session_of
+from tests.support.web_database import web_database
 
 from treadle_metadata import accounts
 from treadle_metadata.accounts import Role
@@ -18,6 +19,9 @@ from treadle_metadata.runs import trigger_run
 from treadle_metadata.settings import Settings
 from treadle_metadata.statements import execute
 from treadle_webserver.app import create_app
+
+__all__ = ["web_database"]
+"""What is a fixture here without being made here."""
 
 
 @cache
