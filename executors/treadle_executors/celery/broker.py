@@ -51,8 +51,9 @@ class Broker:
         """Return how many messages wait in each queue; one that the broker does not know has none."""
         if not queues:
             return {}
-        with self._told(), self._app.producer_pool.acquire(block=True) as producer:
-            return {queue: _length(producer.connection, queue) for queue in queues}
+        # Not a connection of the pool: kombu does not mend one that a broker's end has broken when it is only asked.
+        with self._told(), self._app.connection_for_write() as connection:
+            return {queue: _length(connection, queue) for queue in queues}
 
     def queues_with_workers(self) -> set[str]:
         """Return the queues from which at least one worker takes, as far as the workers answer within a second."""

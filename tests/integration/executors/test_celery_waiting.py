@@ -16,8 +16,10 @@ from tests.support.scheduling import TestScheduler, a_dag
 from tests.support.waiting import wait_until
 
 from treadle.document import TaskDocument
+from treadle_executors.celery.broker import Broker
 from treadle_executors.celery.executor import CeleryExecutor
 from treadle_executors.conformance import make_workload
+from treadle_executors.errors import BrokerError
 from treadle_metadata.clock import ManualClock
 from treadle_metadata.connection import Database
 from treadle_metadata.settings import Settings
@@ -109,6 +111,18 @@ def test_a_message_that_the_broker_has_lost_is_published_again(
     wait_until(lambda: redis.client.llen("default") == 1)
     redis.client.flushall()
     wait_until(lambda: redis.client.llen("default") == 1)
+
+
+def test_a_broker_that_was_away_is_asked_for_its_queues_again(quick: Settings, redis: RedisServer) -> None:
+    broker = Broker(quick)
+    assert broker.lengths({"default"}) == {"default": 0}
+    redis.kill()
+    for _ in range(2):
+        with pytest.raises(BrokerError):
+            broker.lengths({"default"})
+    redis.start()
+    assert broker.lengths({"default"}) == {"default": 0}
+    broker.close()
 
 
 def test_a_queue_from_which_no_worker_takes_is_told(executor: CeleryExecutor, scheduler: TestScheduler) -> None:
