@@ -86,6 +86,7 @@ def test_a_cycle_names_file_line_and_tasks(tmp_path: Path) -> None:
         ("def f():\n    return 1 / 0\n\nf()\n", 2, "ZeroDivisionError"),
         ("import sys\nsys.exit(4)\n", 2, "sys.exit(4)"),
         ("import absent_module\n", 1, "No module named 'absent_module'"),
+        ("from airflow.sdk import DAG, task\n", 1, "write `from treadle import DAG, task`"),
         ("raise KeyboardInterrupt\n", 1, "KeyboardInterrupt"),
         ("from treadle import DAG\nDAG('../up')\n", 2, "'../up'"),
         ("from treadle import DAG\nDAG('a' * 10_000)\n", 2, "10000 characters"),
