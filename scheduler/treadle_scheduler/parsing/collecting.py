@@ -199,7 +199,7 @@ def _error_of_run(source: Source, error: BaseException) -> Error:
         where = f"{os.path.basename(error.filename)}, line {error.lineno}"
         text = f"{type(error).__name__} in {where}: {error.msg}"
     elif isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "airflow":
-        text = f"{_text(error)}; the same names are in treadle: write `from treadle import DAG, task` (Coming from Airflow)"
+        text = f"{_text(error)}; write `from treadle import DAG, task` (docs: Coming from Airflow)"
     else:
         text = f"{type(error).__name__}: {_text(error)}"
     return error_of(f"{place(source.file, line)}: {text}", line, _trace(error))
