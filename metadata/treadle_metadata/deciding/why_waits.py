@@ -43,6 +43,15 @@ class QuestionFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class StepFacts:
+    """A durable step that waits: ``kind`` is ``sleep`` or ``awakeable``."""
+
+    kind: str
+    name: str
+    due_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class PoolOfSensors:
     """The sensors that wait in the slots of a pool, in mode ``poke``: the first of ``total``, and the slots of all."""
 
@@ -68,6 +77,17 @@ def looking_again(found: Explanation, wait: SensorFacts) -> Explanation:
         f"and gives up at {instant(wait.gives_up_at)}"
     )
     return replace(found, sentence=sentence)
+
+
+def suspended(one: InstanceFacts, step: StepFacts, found: Explanation, now: datetime) -> Explanation:
+    """Return the explanation of an instance that a durable step has suspended, with what the step waits for."""
+    until = "" if step.due_at is None else f" until {ahead(step.due_at, now)}"
+    if step.kind == "awakeable":
+        at_most = f",{until} at most" if until else ""
+        sentence = f"{one.name} waits for whoever has the token of its step {shown(step.name)} to post it{at_most}"
+    else:
+        sentence = f"{one.name} sleeps in its step {shown(step.name)}{until}"
+    return replace(found, sentence=sentence, until=step.due_at)
 
 
 def poking(found: Explanation, wait: SensorFacts) -> Explanation:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from treadle_metadata.deciding.reasons import instance_id
-from treadle_metadata.deciding.why_waits import PoolOfSensors, QuestionFacts, SensorFacts
+from treadle_metadata.deciding.why_waits import PoolOfSensors, QuestionFacts, SensorFacts, StepFacts
 from treadle_metadata.statements import rows
 
 _NAMED: Final = 3
@@ -57,6 +57,23 @@ def question_of(connection: Connection, instance: Mapping[str, Any]) -> Question
     one = found[0]
     assignees = [str(user.get("name") or user["id"]) for user in one["assignees"]]
     return QuestionFacts(one["subject"], one["options"], assignees, one["due_at"], one["defaults"] is not None)
+
+
+def step_of(connection: Connection, instance: Mapping[str, Any]) -> StepFacts | None:
+    """Return the sleep or awakeable of an instance that a durable step has suspended: the one that was begun last."""
+    found = rows(
+        connection,
+        """
+        SELECT step.kind, step.name, step.due_at
+        FROM durable_step AS step JOIN durable_journal AS journal
+             ON journal.task_instance_id = step.task_instance_id AND journal.id = step.journal_id
+             AND journal.month = step.month AND journal.discarded_at IS NULL
+        WHERE step.task_instance_id = %(id)s AND step.month = %(month)s AND step.done_at IS NULL
+        ORDER BY step.number DESC LIMIT 1
+        """,
+        {"id": instance["id"], "month": instance["month"]},
+    )
+    return StepFacts(found[0]["kind"], found[0]["name"], found[0]["due_at"]) if found else None
 
 
 def pools_of_sensors(connection: Connection) -> dict[str, PoolOfSensors]:

@@ -244,8 +244,13 @@ def _to_retry(connection: Connection, row: Row, one: InstanceFacts, now: datetim
     if question is not None and one.state == TaskState.UP_FOR_RESCHEDULE:
         return why_waits.asking(one, question, now)
     found = why_task.to_retry(one, _error(facts.attempt_facts(connection, row)), now)
-    wait = waits.sensor_of(connection, row) if found.reason is Reason.RESCHEDULED else None
-    return found if wait is None else why_waits.looking_again(found, wait)
+    if found.reason is not Reason.RESCHEDULED:
+        return found
+    wait = waits.sensor_of(connection, row)
+    if wait is not None:
+        return why_waits.looking_again(found, wait)
+    step = waits.step_of(connection, row)
+    return found if step is None else why_waits.suspended(one, step, found, now)
 
 
 def _not_advanced(connection: Connection, run: Row) -> Explanation | None:

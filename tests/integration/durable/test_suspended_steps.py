@@ -16,6 +16,7 @@ from tests.support.working import Working
 from treadle_metadata import journals
 from treadle_metadata.connection import Database
 from treadle_metadata.errors import ConflictError, LimitError, NotFoundError
+from treadle_metadata.queries import waits
 from treadle_metadata.queries.steps import journals_of_run, steps_of
 from treadle_metadata.queries.task_instances import get_instance
 from treadle_metadata.settings import Settings
@@ -45,12 +46,21 @@ with DAG("one"):
 """
 
 
+def waited_for(one: Working) -> tuple[str, str] | None:
+    """Return kind and name of the step that the task's instance waits for, as "why" reads them."""
+    (instance,) = one.select("SELECT id, month FROM task_instance")
+    with one.database.begin() as connection:
+        step = waits.step_of(connection, instance)
+    return None if step is None else (step.kind, step.name)
+
+
 def test_a_sleep_holds_no_slot_costs_no_try_and_repeats_nothing(own_database: Database, settings: Settings) -> None:
     with running(own_database, settings, SLEEPING.format(seconds=3600), retries=0) as one:
         wait_until(lambda: state(one) == "up_for_reschedule", 30)
         (row,) = one.select("SELECT try_number, attempt_id, next_retry_at FROM task_instance")
         assert (row["try_number"], row["attempt_id"]) == (0, None)
         assert timedelta(minutes=59) < row["next_retry_at"] - datetime.now(UTC) <= timedelta(hours=1)
+        assert waited_for(one) == ("sleep", "night")
         with own_database.begin() as connection:
             connection.exec_driver_sql("UPDATE task_instance SET next_retry_at = now()")
             connection.exec_driver_sql("UPDATE durable_step SET due_at = now() WHERE kind = 'sleep'")
@@ -58,6 +68,7 @@ def test_a_sleep_holds_no_slot_costs_no_try_and_repeats_nothing(own_database: Da
         one.loop.wake()
         wait_until(one.is_over, 30)
         assert state(one) == "success"
+        assert waited_for(one) is None
         assert charges(settings) == [["before"], ["after"]]
         attempts = one.select("SELECT try_number, outcome FROM task_attempt ORDER BY queued_at")
         assert attempts == [{"try_number": 1, "outcome": "suspended"}, {"try_number": 1, "outcome": "success"}]
@@ -81,6 +92,7 @@ def test_an_awakeable_is_posted_once_and_its_task_goes_on_with_the_payload(
     own_database: Database, settings: Settings
 ) -> None:
     with asked(own_database, settings, 3600) as (one, token):
+        assert waited_for(one) == ("awakeable", "approval")
         payload = {"approved": True, "by": "ann\0", "$type": "x"}
         with own_database.begin() as connection:
             with pytest.raises(NotFoundError, match="token"):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support import code
 
 from treadle.document import DagDocument, ExpandArgument, ExpandDocument, GroupDocument, TaskDocument
-from treadle_metadata.deciding import why_dag, why_run, why_task
+from treadle_metadata.deciding import why_dag, why_run, why_task, why_waits
 from treadle_metadata.deciding.graph import compile_graph
 from treadle_metadata.deciding.limits import Candidate, Limits, Load, admit
 from treadle_metadata.deciding.reasons import Explanation, Reason, instance_id
@@ -19,6 +19,7 @@ from treadle_metadata.deciding.snapshot import Snapshot
 from treadle_metadata.deciding.why_dag import DagFacts, SchedulerFacts
 from treadle_metadata.deciding.why_run import Room, RunFacts
 from treadle_metadata.deciding.why_task import InstanceFacts, Waiting
+from treadle_metadata.deciding.why_waits import StepFacts
 from treadle_metadata.deciding.wording import ahead, instant, names, span
 from treadle_metadata.states import TaskState
 
@@ -177,6 +178,27 @@ def test_an_instance_is_held_back_exactly_when_admission_passes_it_over(
     assert (refused is None and first is None) == (me in admitted)
     if refused is None and first is not None:
         assert first.candidate in admitted
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("sleep", "pay sleeps in its step 'night' until 2026-01-15 13:00 UTC (in 1 h)"),
+        (
+            "awakeable",
+            "pay waits for whoever has the token of its step 'night' to post it, "
+            "until 2026-01-15 13:00 UTC (in 1 h) at most",
+        ),
+    ],
+)
+def test_a_durable_step_that_waits_is_named_with_what_it_waits_for(kind: str, sentence: str) -> None:
+    one = InstanceFacts(
+        id=1, dag_id="one", run_id="run", task_id="pay", map_index=-1, state="up_for_reschedule", next_retry_at=NOW
+    )
+    due = NOW + timedelta(hours=1)
+    found = Explanation(Reason.RESCHEDULED, "pay looks again", one.blocker, NOW)
+    told = why_waits.suspended(one, StepFacts(kind, "night", due), found, NOW)
+    assert told == replace(found, sentence=sentence, until=due)
 
 
 def test_the_page_on_why_names_every_reason() -> None:
