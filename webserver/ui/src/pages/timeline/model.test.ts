@@ -68,7 +68,7 @@ describe("peakOf", () => {
     it("tells the most that was held in words that hold for none, a trace and many", () => {
         expect(peakOf([], 8)).toBe("not used");
         expect(peakOf([0, 0], 8)).toBe("not used");
-        expect(peakOf([0, 0.02], 8)).toBe("peak under 0.1 of 8");
+        expect(peakOf([0, 0.02], 8)).toBe("peak < 0.1 of 8");
         expect(peakOf([1, 2.06], 128)).toBe("peak 2.1 of 128");
         expect(peakOf([3], null)).toBe("peak 3 slots");
     });

@@ -63,7 +63,7 @@ export function placeIn(since: number, until: number): (at: number) => number {
 export function peakOf(held: readonly number[], slots: number | null): string {
     const peak = Math.max(0, ...held);
     if (peak === 0) return "not used";
-    const number = peak < 0.1 ? "under 0.1" : Number(peak.toFixed(1));
+    const number = peak < 0.1 ? "< 0.1" : Number(peak.toFixed(1));
     return `peak ${number}${slots === null ? " slots" : ` of ${slots}`}`;
 }
 
