@@ -71,6 +71,11 @@ def _zygote_of(process: subprocess.Popen[bytes]) -> int:
     return zygote
 
 
+def _parsing_below(daemon: int) -> tuple[int, int] | None:
+    """Return a zygote of the daemon and the child in which it reads a file."""
+    return next(((zygote, child) for zygote in children_of(daemon) for child in children_of(zygote)), None)
+
+
 def _is_running(pid: int) -> bool:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
@@ -115,19 +120,19 @@ def test_a_signal_ends_the_daemon_in_order_in_the_middle_of_a_parse(parsed: Pars
 
 
 def test_a_killed_daemon_leaves_no_process_and_the_next_one_goes_on(parsed: Parsed) -> None:
-    mark = parsed.folder / "begun"
+    go_on = parsed.settings.home / "go_on"
     text = (
-        f"import time, pathlib\nfrom treadle import DAG\nmark = pathlib.Path({str(mark)!r})\n"
-        "if not mark.exists():\n    mark.touch()\n    time.sleep(60)\nx = DAG('late')\n"
+        f"import time, pathlib\nfrom treadle import DAG\nif not pathlib.Path({str(go_on)!r}).exists():\n"
+        "    time.sleep(60)\nx = DAG('late')\n"
     )
     parsed.write("slow.py", text)
     with daemon(parsed) as process:
-        zygote = _zygote_of(process)
-        wait_until(mark.exists, START_SECONDS)
-        (child,) = wait_until(lambda: children_of(zygote))
+        # Whichever zygote it is by now: one that had no processor time to start may have been replaced.
+        zygote, child = wait_until(lambda: _parsing_below(process.pid), START_SECONDS)
         process.kill()
         process.wait()
         wait_until(lambda: not _is_running(zygote) and not _is_running(child))
+    go_on.touch()
     parsed.write("b.py", dag_text("b"))
     with daemon(parsed) as next_one:
         wait_until(lambda: next_one.poll() is not None or (parsed.dag("late") and parsed.dag("b")), START_SECONDS)
