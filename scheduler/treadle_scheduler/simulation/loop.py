@@ -22,6 +22,7 @@ from treadle_scheduler.duties.create_runs import create_runs
 from treadle_scheduler.duties.end_waits import end_waits
 from treadle_scheduler.duties.fire_deadlines import fire_deadlines
 from treadle_scheduler.duties.hand_over import hand_over
+from treadle_scheduler.duties.learn_sizes import learn_sizes
 from treadle_scheduler.duties.queue_tasks import queue_tasks
 from treadle_scheduler.duties.rescue_lost import rescue_lost
 from treadle_scheduler.duties.run_callbacks import run_callbacks
@@ -36,10 +37,10 @@ TIMED: Final[frozenset[Duty]] = frozenset(
 """The duties whose next look is an event of the simulation; all others are housekeeping."""
 
 NEVER: Final[frozenset[Duty]] = frozenset(
-    {collect_reports, end_waits, run_callbacks, rescue_lost, complete_backfills, tell_costs}
+    {collect_reports, end_waits, run_callbacks, rescue_lost, complete_backfills, learn_sizes, tell_costs}
 )
 """The duties that find nothing in a simulation: no virtual worker is lost or tells of anything, none defers, and there
-is no backfill. Callbacks are users' code and change no state."""
+is no backfill. Callbacks are users' code and change no state, and of sizes the driver tells the planner itself."""
 
 HOUSEKEEPING: Final = timedelta(hours=1)
 """How often housekeeping is done at most."""
