@@ -23,6 +23,7 @@ from uuid import UUID
 
 from treadle_executors.held_folder import HeldFolder
 from treadle_worker.protocol import Workload
+from treadle_worker.system import stat_of
 
 log = logging.getLogger(__name__)
 
@@ -179,10 +180,9 @@ def processes() -> list[Process]:
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         with suppress(FileNotFoundError, ProcessLookupError):
-            # The second field, the command's name, may hold spaces and parentheses; the state follows its last one.
-            fields = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()
-            if fields[0] not in (b"Z", b"X"):
-                found.append(Process(int(name), int(fields[1]), Path(f"/proc/{name}/cmdline").read_bytes()))
+            state, parent = stat_of(name)[:2]
+            if state not in (b"Z", b"X"):
+                found.append(Process(int(name), int(parent), Path(f"/proc/{name}/cmdline").read_bytes()))
     return found
 
 

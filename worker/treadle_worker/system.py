@@ -98,14 +98,23 @@ def descendants_of(root: int) -> list[int]:
     return found
 
 
+def stat_of(pid: str) -> list[bytes]:
+    """Return the fields of a process's ``stat`` from its state on: the state, the parent, and so on (proc(5)).
+
+    Raises:
+        OSError: it is not there, or hidden.
+    """
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        content = file.read()
+    # The second field, the command, may hold spaces and parentheses; the state follows its last one.
+    return content[content.rfind(b")") + 2 :].split()
+
+
 def _parent_of(pid: str) -> int | None:
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            content = file.read()
+        fields = stat_of(pid)
     except OSError:
         return None
-    # The second field, the command, may hold spaces and parentheses; the state follows its last one.
-    fields = content[content.rfind(b")") + 2 :].split()
     return int(fields[1]) if len(fields) > 1 else None
 
 
