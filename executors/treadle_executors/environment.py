@@ -26,8 +26,9 @@ _ADDRESSES: Final = frozenset({"remote_logs"})
 """Secret settings that are the address of something which tasks may use too; only what is secret in it is sought."""
 
 _SECRET_OPTIONS: Final = ("key", "secret", "token", "password", "credential", "connection_string", "sas")
-_PASSWORD: Final = re.compile(r"[^:/]+://[^:/@]*:([^@]*)@")
-"""As libpq and SQLAlchemy read an address: with characters such as # and [ in it, which ``urlsplit`` stumbles over."""
+LOGIN: Final = re.compile(r"^[^:/]*://(?:[^:/@]*(?::([^@]*))?@)?")
+"""How a database's address begins, with the password by itself. As libpq and SQLAlchemy read it: with characters such
+as # and [ in it, which ``urlsplit`` stumbles over."""
 
 _SHORTEST_SECRET: Final = 6
 """Characters; a shorter one would be found in unrelated values by chance."""
@@ -53,8 +54,8 @@ def secrets_of(settings: Settings) -> list[str]:
     secret = [one.name for one in fields(settings) if one.metadata.get("secret") and one.name not in _ADDRESSES]
     values = [str(getattr(settings, name)) for name in secret]
     found = [part for value in values for part in (value, *value.split(","))]
-    password = _PASSWORD.match(settings.database_url)
-    if password:
+    password = LOGIN.match(settings.database_url)
+    if password and password[1]:
         found += [password[1], unquote(password[1])]
     options = parse_qsl(urlsplit(settings.remote_logs).query)
     found += [value for name, value in options if any(part in name.lower() for part in _SECRET_OPTIONS)]

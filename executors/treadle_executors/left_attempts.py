@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import re
 import tempfile
 import threading
 from collections.abc import Iterable
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
+from treadle_executors.environment import LOGIN
 from treadle_executors.held_folder import HeldFolder
 from treadle_worker.protocol import Workload
 from treadle_worker.system import stat_of
@@ -35,9 +35,6 @@ _PREFIX: Final = "treadle-held-"
 _JOURNAL: Final = "attempts"
 _HOSTS: Final = "hosts"
 _NAMESPACE: Final = "namespace"
-_LOGIN: Final = re.compile(r"^[^:/]*://([^:/@]*(:[^@]*)?@)?")
-"""As libpq and SQLAlchemy read an address: with characters such as # and [ in it, which ``urlsplit`` stumbles over."""
-
 _LARGEST_JOURNAL: Final = 1024 * 1024
 
 
@@ -67,7 +64,7 @@ class HeldAttempts(HeldFolder):
         self._held: dict[str, str] = {}
         self._writing = threading.Lock()
         # Another installation's attempts are none of ours: it is told by where its database is.
-        digest = hashlib.sha256(_LOGIN.sub("", database_url).encode()).hexdigest()[:12]
+        digest = hashlib.sha256(LOGIN.sub("", database_url).encode()).hexdigest()[:12]
         parent = parent or Path(tempfile.gettempdir())
         super().__init__(parent, f"{_PREFIX}{digest}-", self._see, kind=_PREFIX)
         (self.folder / _NAMESPACE).write_text(_namespace())
