@@ -1,8 +1,9 @@
 """Which worker of a whole run (``pytest -n``) is given which tests, and when; ``tests/conftest.py`` hands it over.
 
 A file's tests stay together, so that what a module starts is started once, and so do those of a folder that shares an
-installation. The first worker goes through the files from the front, where the long ones that start processes stand,
-the others come to meet it from the end: the one order that keeps two such tests from each other's processors.
+installation, or counts the databases of the server that all workers have. The first worker goes through the files from
+the front, where the long ones that start processes stand, the others come to meet it from the end: the one order that
+keeps two such tests from each other's processors.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 from xdist.scheduler import LoadFileScheduling
 
-TOGETHER = ("tests/e2e", "tests/e2e_ui")
+TOGETHER = ("tests/e2e", "tests/e2e_ui", "tests/integration/simulation")
 
 
 class Units(LoadFileScheduling):  # type: ignore[misc]
