@@ -31,10 +31,10 @@ def lines(answer: httpx.Response) -> list[dict[str, Any]]:
     return [json.loads(line) for line in answer.text.splitlines()]
 
 
-def test_a_trigger_waits_for_the_end_and_brings_the_result(service: Service, client: httpx.Client) -> None:
-    """Case H3: in the same call."""
+def answer_awaited(service: Service, client: httpx.Client, conf: dict[str, Any]) -> httpx.Response:
+    """Ask for a run ``order`` and its results in one request, let the scheduler play it, and return the answer."""
     got: list[httpx.Response] = []
-    body = {"dag_run_id": "order", "logical_date": None, "conf": {"loaves": 4}}
+    body = {"dag_run_id": "order", "logical_date": None, "conf": conf}
     ask = threading.Thread(
         target=lambda: got.append(client.post(f"{RUNS}?wait=true&interval=30&result=sell&result=bake", json=body))
     )
@@ -43,6 +43,12 @@ def test_a_trigger_waits_for_the_end_and_brings_the_result(service: Service, cli
     service.scheduler.beats()
     ask.join()
     (answer,) = got
+    return answer
+
+
+def test_a_trigger_waits_for_the_end_and_brings_the_result(service: Service, client: httpx.Client) -> None:
+    """Case H3: in the same call."""
+    answer = answer_awaited(service, client, {"loaves": 4})
     # Told of the end, not found at the next look.
     assert answer.elapsed < timedelta(seconds=20)
     assert answer.headers["content-type"].startswith("application/x-ndjson")
@@ -60,17 +66,9 @@ def test_who_waits_for_a_result_is_told_of_the_failure_as_soon_as_the_run_has_fa
     service: Service, client: httpx.Client
 ) -> None:
     """Case H3: failure comes back early, long before the next look."""
-    got: list[httpx.Response] = []
-    body = {"dag_run_id": "order", "logical_date": None, "conf": {"burns": "sell"}}
-    ask = threading.Thread(
-        target=lambda: got.append(client.post(f"{RUNS}?wait=true&interval=30&result=sell&result=bake", json=body))
-    )
-    ask.start()
-    wait_until(lambda: "order" in service.scheduler.run_states("bakery"), 20)
-    service.scheduler.beats()
-    ask.join()
-    assert got[0].elapsed < timedelta(seconds=20)
-    last = lines(got[0])[-1]
+    answer = answer_awaited(service, client, {"burns": "sell"})
+    assert answer.elapsed < timedelta(seconds=20)
+    last = lines(answer)[-1]
     assert (last["state"], last["results"]) == ("failed", {"bake": 10})
 
 
