@@ -20,11 +20,8 @@ export function useTyped(
     if (text !== seen) {
         see(text);
         const at = told.indexOf(text);
-        setTold(told.slice(at + 1));
-        if (at < 0) {
-            setTold([]);
-            write(text);
-        }
+        setTold(at < 0 ? [] : told.slice(at + 1));
+        if (at < 0) write(text);
     }
     const isTold = typed === (told.at(-1) ?? seen);
     const tell = (written: string) => {

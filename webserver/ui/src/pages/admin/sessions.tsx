@@ -1,9 +1,10 @@
-import { answered, api } from "../../api/client";
+import { answered, api, type Got } from "../../api/client";
 import { FromNow } from "../../components/clock";
-import styles from "./admin.module.css";
-import { agentOf } from "./agents";
 import { Confirmed } from "./confirmed";
 import { Listing } from "./listing";
+import { sessionColumns } from "./login_columns";
+
+type Session = Got<"/auth/sessions">["sessions"][number];
 
 /** Where everybody is logged in, and the API tokens that everybody has; each can be ended. */
 export function Component() {
@@ -22,35 +23,10 @@ export function Component() {
                 empty={{ title: "No sessions", words: "Nobody is logged in." }}
                 columns={[
                     { head: "Account", cell: (session) => <strong>{session.username}</strong> },
-                    {
-                        head: "Where",
-                        cell: (session) => (
-                            <div>
-                                {session.address} {session.current && <strong>(this one)</strong>}
-                                <div className={styles.quiet} title={session.user_agent}>
-                                    {agentOf(session.user_agent)}
-                                </div>
-                            </div>
-                        ),
-                    },
-                    { head: "By", cell: (session) => (session.in_browser ? "browser" : "program") },
-                    { head: "Since", cell: (session) => <FromNow at={session.created_at} /> },
-                    { head: "Ends", cell: (session) => <FromNow at={session.expires_at} /> },
-                    {
-                        head: "Actions",
-                        isHeadHidden: true,
-                        cell: ({ id, username, address, current }) =>
-                            !current && (
-                                <Confirmed
-                                    words="End"
-                                    label={`End the session of ${username} from ${address}`}
-                                    title={`End the session of ${username} from ${address}?`}
-                                    button="End session"
-                                    effect="Whoever uses it is logged out at once, and has to log in again."
-                                    act={() => endSession(id)}
-                                />
-                            ),
-                    },
+                    ...sessionColumns<Session>(
+                        (session) => `of ${session.username} from ${session.address}`,
+                        endSession,
+                    ),
                 ]}
             />
             <Listing

@@ -12,6 +12,7 @@ import {
 } from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
 import { useMemo } from "react";
+import { LOOKED_AT } from "../../components/looked_at";
 import { ErrorNote, Skeleton } from "../../components/notes";
 import styles from "./assets.module.css";
 import { layOut } from "./layout";
@@ -61,13 +62,7 @@ export function Graph({ nodes, arrows, chosen, onChoose }: GraphProps) {
                 fitView
                 fitViewOptions={{ maxZoom: 1, padding: 0.1 }}
                 minZoom={0.05}
-                maxZoom={1.6}
-                nodesDraggable={false}
-                nodesConnectable={false}
-                nodesFocusable={false}
-                edgesFocusable={false}
-                elementsSelectable={false}
-                onlyRenderVisibleElements
+                {...LOOKED_AT}
                 onPaneClick={() => onChoose(null)}
                 aria-label="Graph of assets"
             >

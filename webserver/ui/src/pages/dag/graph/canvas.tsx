@@ -1,6 +1,7 @@
 import { Background, Controls, MiniMap, ReactFlow, ReactFlowProvider, useReactFlow } from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
 import { type RefObject, useDeferredValue, useEffect, useMemo, useRef } from "react";
+import { LOOKED_AT } from "../../../components/looked_at";
 import { colourOf } from "../../../components/state";
 import { RoutedEdge } from "./edge";
 import { type FlowEdge, type FlowNode, flowEdges, flowNodes, middleOf, sizeOf } from "./flow";
@@ -46,13 +47,7 @@ function Drawing({ layout }: CanvasProps) {
                     nodeTypes={NODE_TYPES}
                     edgeTypes={EDGE_TYPES}
                     minZoom={0.02}
-                    maxZoom={1.6}
-                    nodesDraggable={false}
-                    nodesConnectable={false}
-                    nodesFocusable={false}
-                    edgesFocusable={false}
-                    elementsSelectable={false}
-                    onlyRenderVisibleElements
+                    {...LOOKED_AT}
                     zIndexMode="manual"
                     aria-label="Graph of tasks"
                 >
